@@ -1,0 +1,1 @@
+"""Benchmarks: weft beside a named peer, in one run. `make bench` runs them all."""

@@ -1,0 +1,81 @@
+"""A blob store that lives as long as the process: the default of every Context."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Self
+
+from weft.blobs.reference import BlobEntry, BlobReference, PruneReport
+from weft.blobs.store import blob_id_of, new_blob_id, prune, sort_and_filter, utc_now
+from weft.errors import BlobIntegrityError, BlobNotFoundError
+
+__all__ = ["InMemoryBlobStore"]
+
+
+class InMemoryBlobStore:
+    """Keeps payloads in a dictionary. Equal to itself alone."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept: dict[str, tuple[BlobEntry, bytes]] = {}
+
+    @classmethod
+    def from_preloaded(cls, blobs: Mapping[str, tuple[BlobReference, bytes]]) -> Self:
+        """Build a store around payloads that exist already, without checking their digests [M-39]."""
+        store = cls()
+        now = utc_now()
+        store._kept = {blob_id: (BlobEntry(ref, now), bytes(data)) for blob_id, (ref, data) in blobs.items()}
+        return store
+
+    def __repr__(self) -> str:
+        """Show how much is kept, not what."""
+        return f"InMemoryBlobStore({len(self._kept)} blobs)"
+
+    def put_blob(self, data: bytes, *, media_type: str | None = None, kind: str = "file") -> BlobReference:
+        """Keep `data` under a new id, even if the same bytes are kept already [M-25]."""
+        payload = bytes(data)
+        ref = BlobReference(new_blob_id(), hashlib.sha256(payload).hexdigest(), media_type, kind, len(payload))
+        self._kept[ref.id] = (BlobEntry(ref, utc_now()), payload)
+        return ref
+
+    def get_blob(self, ref: BlobReference) -> bytes:
+        """Give back the bytes if they still are the ones the reference names [M-27]."""
+        if ref.id not in self._kept:
+            raise BlobNotFoundError(ref.id)
+        entry, payload = self._kept[ref.id]
+        actual = hashlib.sha256(payload).hexdigest()
+        if actual != ref.sha256:
+            raise BlobIntegrityError(ref.id, ref.sha256, actual)
+        self._kept[ref.id] = (replace(entry, last_accessed_at=utc_now()), payload)
+        return payload
+
+    def has_blob(self, ref: BlobReference) -> bool:
+        """Tell whether the id is known."""
+        return ref.id in self._kept
+
+    def delete_blob(self, ref_or_id: BlobReference | str) -> bool:
+        """Forget a blob; False if there was none [M-28]."""
+        return self._kept.pop(blob_id_of(ref_or_id), None) is not None
+
+    def list_blobs(self, *, kind: str | None = None, media_type: str | None = None) -> tuple[BlobEntry, ...]:
+        """List blobs, oldest first [M-29]."""
+        return sort_and_filter((entry for entry, _ in tuple(self._kept.values())), kind=kind, media_type=media_type)
+
+    def prune_blobs(
+        self,
+        *,
+        older_than: datetime | None = None,
+        max_bytes: int | None = None,
+        kind: str | None = None,
+        media_type: str | None = None,
+        dry_run: bool = False,
+    ) -> PruneReport:
+        """Remove by age and by total size [M-30]."""
+        return prune(
+            self, older_than=older_than, max_bytes=max_bytes, kind=kind, media_type=media_type, dry_run=dry_run
+        )

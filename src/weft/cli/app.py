@@ -1,0 +1,128 @@
+"""The group of all commands, loaded when they are called, and what becomes of their errors.
+
+A command is a click command in a module of its own; the table below is how it is found. Loading late keeps every
+command as fast to start as what it itself needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from weft.cli.render import visible
+from weft.errors import WeftError
+from weft.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["COMMANDS", "Session", "run", "weft"]
+
+COMMANDS: Mapping[str, str] = {
+    "demo": "weft.cli.demo:demo",
+    "version": "weft.cli.version:version",
+}
+
+MISUSE = 2
+INTERNAL = 70  # EX_SOFTWARE of sysexits.h: a fault of weft's own, told apart from a refused request (1)
+STOPPED = 130  # what shells give for a program ended by ctrl-c
+
+
+@dataclass(slots=True)
+class Session:
+    """What one run of the program knows besides its arguments."""
+
+    debug: bool = False
+
+
+class LateGroup(click.Group):
+    """A group that imports a command's module when that command is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, attribute = place.partition(":")
+        command = getattr(import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{place} is not a click command")
+        return command
+
+
+def _switch_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    ctx.ensure_object(Session).debug |= value
+
+
+@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_switch_debug,
+    envvar="WEFT_DEBUG",
+    help="Show where an error came from.",
+)
+@click.version_option(__version__, prog_name="weft", message="%(prog)s %(version)s")
+def weft() -> None:
+    """Keep conversations with language models as data: pandoc, git and wireshark for LLM conversations."""
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command line; errors become one clear message on stderr and an exit status."""
+    _survive_poor_locales(sys.stdout, sys.stderr)
+    session = Session()
+    try:
+        color = False if os.environ.get("NO_COLOR") else None  # None: colour when watched
+        status = weft.main(args=list(args), prog_name="weft", obj=session, standalone_mode=False, color=color)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away (`weft ... | head`). Nothing is wrong; only keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (click.Abort, KeyboardInterrupt):
+        return _report("stopped", STOPPED)
+    except Exception as error:  # noqa: BLE001 - the one place where every error ends
+        if session.debug:
+            traceback.print_exc()
+        return _report(*_explain(error))
+    return status if isinstance(status, int) else 0
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    match error:
+        case WeftError():
+            return str(error), 1
+        case click.NoSuchCommand() | click.UsageError():
+            page = error.ctx.command_path if error.ctx else "weft"
+            return f"{error.format_message()}\n  see: {page} --help", MISUSE
+        case click.ClickException():
+            return error.format_message(), error.exit_code
+        case OSError():
+            place = f": {error.filename}" if error.filename else ""
+            return f"{error.strerror or error}{place}", 1
+        case _:
+            return f"a fault in weft itself, {type(error).__name__}: {error}\n  see where: weft --debug ...", INTERNAL
+
+
+def _report(message: str, status: int) -> int:
+    with suppress(BrokenPipeError):
+        click.echo(f"weft: {visible(message)}", err=True)
+    return status
+
+
+def _survive_poor_locales(*streams: TextIO) -> None:
+    # With LANG=C a stream may know ASCII only; a character it lacks is written as an escape, never as a traceback.
+    for stream in streams:
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,102 @@
+"""JSON text in and out: fast for what is common, exact for what is odd.
+
+orjson does the work. What it would change or refuse goes to the standard library: integers past 64 bits (orjson
+reads them as floats), lone surrogates (valid in JSON, impossible in UTF-8), values nested past orjson's depth.
+NaN and Infinity are not JSON and are refused with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import isfinite
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import orjson
+
+__all__ = ["dumps", "dumps_text", "loads"]
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")  # 2**63 has 19 digits; a shorter run is always exact
+
+_ALWAYS_FINE = frozenset({str, int, bool, type(None)})
+
+
+def loads(data: bytes | str) -> Any:
+    """Read one JSON value; ValueError says what is wrong with it."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        return _loads_odd(raw, error)
+    return value if _LONG_NUMBER.search(raw) is None else _loads_odd(raw, None)
+
+
+def dumps(value: Any) -> bytes:
+    """Write compact JSON in UTF-8, non-ASCII unescaped; frozen values are written as they are."""
+    try:
+        written = orjson.dumps(value, default=_plain)
+    except orjson.JSONEncodeError:
+        return _dumps_odd(value).encode("utf-8")
+    if b"null" in written:  # orjson writes NaN and Infinity as null
+        _need_finite(value)
+    return written
+
+
+def dumps_text(value: Any) -> str:
+    """Write compact JSON as text."""
+    return dumps(value).decode("utf-8")
+
+
+def _dumps_odd(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, allow_nan=False)
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate can only be written escaped
+        return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False)
+    except RecursionError:
+        raise ValueError("the value is nested too deeply to be written as JSON") from None
+    return text
+
+
+def _need_finite(value: Any) -> None:
+    """Refuse a value with a number in it that JSON has no form for."""
+    todo = [value]
+    for item in todo:  # grows while it is walked
+        kind = item.__class__
+        if kind in _ALWAYS_FINE:  # nearly everything, so it is asked first
+            continue
+        if kind is dict or kind is MappingProxyType:
+            todo.extend(item.values())
+        elif kind is list or kind is tuple:
+            todo.extend(item)
+        elif kind is float and not isfinite(item):
+            raise ValueError(f"{item} is not a JSON number")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _loads_odd(raw: bytes, error: orjson.JSONDecodeError | None) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"not UTF-8 at byte {problem.start}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
+    except json.JSONDecodeError as problem:
+        raise ValueError(str(error or problem)) from None
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,0 +1,119 @@
+"""Every example in the README and the docs runs as printed.
+
+Python blocks of a page run in order in one namespace, in an empty folder. In console blocks each `$ weft ...` line runs
+for real and must print what follows it; a line `...` stands for any lines. Other commands (`$ make test`) are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>python|console)\n(?P<body>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    language: str
+    body: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(
+            match["language"], _outdent(match["body"], len(match["indent"])), text.count("\n", 0, match.start("body"))
+        )
+        for match in FENCE.finditer(text)
+    ]
+
+
+def _outdent(body: str, width: int) -> str:
+    return "".join(line[width:] if line[:width].isspace() else line for line in body.splitlines(keepends=True))
+
+
+def console_steps(body: str) -> list[tuple[str, str]]:
+    """Split a console block into (command, expected output)."""
+    steps: list[tuple[str, list[str]]] = []
+    for line in body.splitlines():
+        if line.startswith("$ "):
+            steps.append((line[2:], []))
+        elif steps:
+            steps[-1][1].append(line)
+    return [(command, "\n".join(output).strip("\n")) for command, output in steps]
+
+
+def agrees(expected: str, actual: str) -> bool:
+    pieces = [re.escape(line) if line.strip() != "..." else "<any>" for line in expected.splitlines()]
+    pattern = (
+        "\n".join(pieces).replace("<any>\n", r"(?:.*\n)*").replace("\n<any>", r"(?:\n.*)*").replace("<any>", r"(?s:.*)")
+    )
+    return re.fullmatch(pattern, actual.strip("\n")) is not None
+
+
+def has_examples(page: Path) -> bool:
+    return any(
+        block.language == "python" or "$ weft" in block.body for block in blocks(page.read_text(encoding="utf-8"))
+    )
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=str(page.relative_to(PROJECT))) for page in PAGES if has_examples(page)]
+)
+def test_the_examples_of_a_page_run_as_printed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WEFT_HOME", str(tmp_path / "weft-home"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language == "python":
+            # Padded so that a traceback names the line of the page.
+            exec(compile("\n" * block.line + block.body, str(page), "exec"), namespace)  # noqa: S102
+            continue
+        for command, expected in console_steps(block.body):
+            if not command.startswith("weft"):
+                continue
+            result = subprocess.run(
+                shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            assert agrees(expected, result.stdout), f"{page.name}:{block.line}: $ {command}\n{result.stdout}"
+
+
+def test_the_readme_has_a_python_example() -> None:
+    assert any(block.language == "python" for block in blocks((PROJECT / "README.md").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "same"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\nb", "a\nc\n", False),
+        ("a\n...\nd", "a\nb\nc\nd\n", True),
+        ("a\n...", "a\nb\nc\n", True),
+        ("a\n...", "b\n", False),
+        ("a.c", "abc\n", False),
+    ],
+)
+def test_three_dots_stand_for_any_lines(expected: str, actual: str, *, same: bool) -> None:
+    assert agrees(expected, actual) is same
+
+
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:|#)(?P<target>[^)#\s]+)")
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=str(page.relative_to(PROJECT))) for page in PAGES])
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    targets = {match["target"] for match in LINK.finditer(page.read_text(encoding="utf-8"))}
+
+    assert {target for target in targets if not (page.parent / target).exists()} == set()

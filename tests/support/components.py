@@ -1,0 +1,71 @@
+"""The real programs and data that some tests need, where they are looked for, and what happens without them.
+
+A missing one skips the test and says why; with WEFT_TEST_REQUIRE=all (or a list such as `postgres,corpus`) it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COMPONENTS", "Component", "require"]
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Something a test needs: how to find it, and what to do when it is not there."""
+
+    find: Callable[[], Path | None]
+    advice: str
+
+
+def _postgres() -> Path | None:
+    """The folder of PostgreSQL's server programs; Debian keeps it off the PATH, one folder a version."""
+    if (initdb := shutil.which("initdb")) is not None:
+        return Path(initdb).resolve().parent
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
+    return found[-1].parent if found else None
+
+
+def _version(initdb: Path) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", initdb.parent.parent.name))
+
+
+def _chromium() -> Path | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next((Path(found) for name in names if (found := shutil.which(name))), None)
+
+
+def _corpus() -> Path | None:
+    folder = Path(os.environ.get("WEFT_CORPUS") or PROJECT.parent / "shared" / "corpus")
+    return folder if next(folder.glob("*.jsonl"), None) else None
+
+
+COMPONENTS = {
+    "postgres": Component(_postgres, "install it (apt-get install postgresql) or put initdb on the PATH"),
+    "chromium": Component(_chromium, "install it (apt-get install chromium) or put it on the PATH"),
+    "corpus": Component(_corpus, "set WEFT_CORPUS to the folder of recorded exchanges"),
+}
+
+
+def require(name: str) -> Path:
+    """Return where a component is; without it skip the test, or fail it if WEFT_TEST_REQUIRE says so."""
+    component = COMPONENTS[name]
+    if (place := component.find()) is not None:
+        return place
+    reason = f"{name} not found: {component.advice}"
+    wanted = os.environ.get("WEFT_TEST_REQUIRE", "").replace(",", " ").split()
+    if "all" in wanted or name in wanted:
+        pytest.fail(f"{reason} (WEFT_TEST_REQUIRE)", pytrace=False)
+    pytest.skip(reason)

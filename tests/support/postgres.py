@@ -1,0 +1,166 @@
+"""A real PostgreSQL server for tests: one temporary cluster per test process, on a socket and a loopback port.
+
+Durability is as in production (fsync stays on), so that crash tests mean something. The server refuses to run as
+root; started by root it runs as an unprivileged user.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.support.components import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["PostgresCluster", "postgres", "postgres_url"]
+
+SUPERUSER = "weft"
+# The signals of `pg_ctl stop`: wait for clients, disconnect them, or stop as in a crash (recovery at next start).
+SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+PATIENCE_SECONDS = 60.0
+
+
+class _RunAs(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+class PostgresCluster:
+    """A cluster in a folder of its own, that can be stopped in every way, started again and removed."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        self._run_as = _unprivileged()
+        # /tmp rather than $TMPDIR: a socket's path may have 107 bytes at most.
+        self._base = Path(tempfile.mkdtemp(prefix="weft-pg-", dir="/tmp" if Path("/tmp").is_dir() else None))  # noqa: S108
+        self._data = self._base / "data"
+        self._log = self._base / "server.log"
+        self._server: subprocess.Popen[bytes] | None = None
+        self.port = 0
+        if "user" in self._run_as:
+            os.chown(self._base, self._run_as["user"], self._run_as["group"])
+        self._initdb()
+
+    @property
+    def running(self) -> bool:
+        return self._server is not None and self._server.poll() is None
+
+    def url(self, database: str = "postgres", *, over: Literal["tcp", "socket"] = "tcp") -> str:
+        """Return the address of a database of this cluster."""
+        if over == "socket":
+            return f"postgresql://{SUPERUSER}@/{database}?host={self._base}&port={self.port}"
+        return f"postgresql://{SUPERUSER}@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers; after the first start the port stays the same."""
+        if self.running:
+            return
+        self.port = self.port or _free_port()
+        options = [f"-k{self._base}", "-h127.0.0.1", f"-p{self.port}", "-cfsync=on", "-cmax_connections=100"]
+        command = [str(self._programs / "postgres"), "-D", str(self._data), *options]
+        with self._log.open("ab") as log:
+            self._server = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._base, **self._run_as)
+        self._wait_until_ready(self._server)
+
+    def stop(self, mode: Literal["smart", "fast", "immediate"] = "fast") -> None:
+        """Stop the server; `immediate` is as a crash, everything acknowledged must survive it."""
+        if self._server is None:
+            return
+        self._server.send_signal(SIGNALS[mode])
+        self._server.wait(PATIENCE_SECONDS)
+        self._server = None
+
+    def restart(self, mode: Literal["smart", "fast", "immediate"] = "fast") -> None:
+        self.stop(mode)
+        self.start()
+
+    def create_database(self) -> str:
+        """Create an empty database and return its name."""
+        name = f"t_{uuid4().hex}"
+        self._administer("CREATE DATABASE {}", name)
+        return name
+
+    def drop_database(self, name: str) -> None:
+        self._administer("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+
+    def remove(self) -> None:
+        """Stop the server and delete the cluster."""
+        self.stop("immediate")
+        shutil.rmtree(self._base)
+
+    def _administer(
+        self, statement: Literal["CREATE DATABASE {}", "DROP DATABASE IF EXISTS {} WITH (FORCE)"], name: str
+    ) -> None:
+        with closing(psycopg.connect(self.url(), autocommit=True)) as connection:
+            connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+
+    def _initdb(self) -> None:
+        command = [str(self._programs / "initdb"), "-D", str(self._data), "-U", SUPERUSER]
+        # --no-sync: nothing is lost if the machine dies while an empty cluster is made; the server itself syncs.
+        options = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"]
+        subprocess.run([*command, *options], check=True, capture_output=True, cwd=self._base, **self._run_as)
+
+    def _wait_until_ready(self, server: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                psycopg.connect(self.url(), connect_timeout=5).close()
+            except psycopg.OperationalError as error:
+                if server.poll() is not None or time.monotonic() > deadline:
+                    log = self._log.read_text(errors="replace")[-2000:]
+                    raise RuntimeError(f"PostgreSQL did not start: {log}") from error
+                time.sleep(0.02)
+            else:
+                return
+
+
+def _unprivileged() -> _RunAs:
+    if os.getuid() != 0:
+        return {}
+    known = {user.pw_name: user for user in pwd.getpwall()}
+    user = known.get("postgres") or known["nobody"]
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresCluster]:
+    """The cluster of this test process. A test that stops it starts it again."""
+    programs = require("postgres")
+    with ExitStack() as stack:
+        cluster = PostgresCluster(programs)
+        stack.callback(cluster.remove)
+        cluster.start()
+        yield cluster
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresCluster) -> Iterator[str]:
+    """The address of an empty database of the test's own."""
+    postgres.start()  # an earlier test may have failed between stop and start
+    name = postgres.create_database()
+    yield postgres.url(name)
+    postgres.start()
+    postgres.drop_database(name)

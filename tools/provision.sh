@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Install the real components that tests use (PostgreSQL, Chromium) where that is possible: as root, with apt.
+# Elsewhere they are looked for on the PATH by the tests, which say so when they must skip. Never fails by itself:
+# whether a missing component is an error is decided by WEFT_TEST_REQUIRE (tests/support/components.py).
+set -euo pipefail
+
+missing=()
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
+    missing+=(chromium)
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    echo "provision: not root, or no apt: ${missing[*]} not installed; tests that need it will skip" >&2
+    exit 0
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+echo "provision: installing ${missing[*]} with apt"
+if ! { apt-get update && apt-get install --yes --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    echo "provision: apt could not install ${missing[*]}:" >&2
+    tail -n 15 "$log" >&2
+fi
