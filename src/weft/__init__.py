@@ -42,6 +42,25 @@ if TYPE_CHECKING:
     from weft.errors import PlanValidationError as PlanValidationError
     from weft.errors import WeftError as WeftError
     from weft.errors import WireError as WireError
+    from weft.threads import Store as Store
+    from weft.threads import Thread as Thread
+    from weft.threads import Turn as Turn
+    from weft.threads import open_store as open_store
+    from weft.wire import AnthropicMessagesAdapter as AnthropicMessagesAdapter
+    from weft.wire import AutoAdapter as AutoAdapter
+    from weft.wire import BedrockConverseAdapter as BedrockConverseAdapter
+    from weft.wire import GoogleGenAIAdapter as GoogleGenAIAdapter
+    from weft.wire import OpenAIChatCompletionsAdapter as OpenAIChatCompletionsAdapter
+    from weft.wire import OpenAIImagesAdapter as OpenAIImagesAdapter
+    from weft.wire import OpenAIResponsesAdapter as OpenAIResponsesAdapter
+    from weft.wire import OpenAIResponsesCompactAdapter as OpenAIResponsesCompactAdapter
+    from weft.wire import aggregate as aggregate
+    from weft.wire import decode_step as decode_step
+    from weft.wire import detect as detect
+    from weft.wire import dialect as dialect
+    from weft.wire import encode_step as encode_step
+    from weft.wire import plan_request as plan_request
+    from weft.wire import prepare_request as prepare_request
 
 _ROOMS = {
     "weft.blobs": (
@@ -79,6 +98,29 @@ _ROOMS = {
         "PlanValidationError",
         "WeftError",
         "WireError",
+    ),
+    "weft.threads": (
+        "Store",
+        "Thread",
+        "Turn",
+        "open_store",
+    ),
+    "weft.wire": (
+        "AnthropicMessagesAdapter",
+        "AutoAdapter",
+        "BedrockConverseAdapter",
+        "GoogleGenAIAdapter",
+        "OpenAIChatCompletionsAdapter",
+        "OpenAIImagesAdapter",
+        "OpenAIResponsesAdapter",
+        "OpenAIResponsesCompactAdapter",
+        "detect",
+        "dialect",
+        "aggregate",
+        "decode_step",
+        "encode_step",
+        "prepare_request",
+        "plan_request",
     ),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

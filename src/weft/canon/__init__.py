@@ -22,7 +22,7 @@ from weft.canon.events import (
     UsageUpdate,
 )
 from weft.canon.fold import Fold, fold, replay
-from weft.canon.freeze import EMPTY, Frozen, freeze, freeze_mapping, thaw
+from weft.canon.freezing import EMPTY, Frozen, freeze, freeze_mapping, thaw
 from weft.canon.part import ROLES, Message, Part, Role, frozen_part
 from weft.canon.plan import AdapterCapabilities, AdapterId, CapabilityLevel, ExcludedItem, RequestPlan, plain_plan
 from weft.canon.reply import Reply

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from weft.canon.freeze import EMPTY, freeze
+from weft.canon.freezing import EMPTY, freeze
 from weft.jsontext import dumps_text, loads
 
 __all__ = ["output_text", "read_arguments", "write_arguments"]

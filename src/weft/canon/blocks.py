@@ -2,8 +2,8 @@
 
 A turn's payload is a list of blocks: `text`, `document`, `tool_use`, `tool_result`, and whatever a provider said that
 only it understands, verbatim. Their shapes are Anthropic's, so its blocks are stored as they came. A part that carries
-another provider's block (a Gemini signature, say) is stored with two keys of weft's own: `raw`, that block, and
-`origin`, whose it is; both come back as `provider_raw`, and go to no one else.
+another provider's block (a Gemini signature, say) is stored with two keys of weft's own: `provider_raw`, that block,
+and `origin`, whose it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.blobs import BlobStore, media_kind
 from weft.canon.arguments import output_text, read_arguments
-from weft.canon.freeze import EMPTY, Frozen, freeze, thaw
+from weft.canon.freezing import EMPTY, Frozen, freeze, thaw
 from weft.canon.part import Message, Part, Role, frozen_part
 from weft.canon.plan import ExcludedItem
 from weft.errors import InvalidContentError
@@ -48,14 +48,14 @@ def read_block(value: Any, blobs: BlobStore, where: str = "block") -> Part:
     if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
         raise InvalidContentError(f"{where} must be an object with a type")
     block: Frozen = freeze(value)
-    raw = block["raw"] if isinstance(block.get("raw"), Mapping) else None
+    raw = block["provider_raw"] if isinstance(block.get("provider_raw"), Mapping) else None
     match block:
         case {"type": "text", "text": str(text)}:
             if len(block) == 2:
                 return frozen_part("text", text)
-            if block.get("refusal") is True:
-                return frozen_part("refusal", text, provider_raw=raw)
             return frozen_part("text", text, provider_raw=raw or block)
+        case {"type": "refusal", "refusal": str(text)}:
+            return frozen_part("refusal", text, provider_raw=raw)
         case {"type": "tool_use", "name": str(name)}:
             given = block.get("input")
             arguments: Any = given if isinstance(given, Mapping) else read_arguments(given)
@@ -81,9 +81,9 @@ def read_block(value: Any, blobs: BlobStore, where: str = "block") -> Part:
             return frozen_part("thinking", provider_raw=block)
         case {"type": "compaction"}:
             return frozen_part("compaction", provider_raw=block)
-        case {"type": "provider", "raw": Mapping()}:
-            return frozen_part("provider", json=block.get("origin"), provider_raw=raw)
-    return frozen_part("provider", json=freeze({"dialect": SHAPED_LIKE}), provider_raw=block)
+        case {"type": "provider", "provider_raw": Mapping()}:
+            return frozen_part("provider", json=block.get("origin") or None, provider_raw=raw)
+    return frozen_part("provider", provider_raw=block)
 
 
 def blocks_provider(content: Any) -> str | None:
@@ -144,8 +144,10 @@ def _read_media(block: Frozen, source: Mapping[str, Any], blobs: BlobStore) -> P
         return frozen_part(kind, json=freeze(facts) if facts else None, provider_raw=block)
     kind = media_kind(media_type)
     rest = {key: value for key, value in block.items() if key not in ("source", "name")}
-    raw = None if rest == {"type": "document"} else rest
-    if raw is None and name is not None:
+    raw: Mapping[str, Any] | None = None if rest == {"type": "document"} else rest
+    if isinstance(block.get("provider_raw"), Mapping):
+        raw = block["provider_raw"]
+    elif raw is None and name is not None:
         raw = {"name": name}
     blob = blobs.put_blob(payload, media_type=media_type, kind=kind)
     return frozen_part(
@@ -185,11 +187,11 @@ def write_blocks(
 def write_block(part: Part, blobs: BlobStore, *, provider: str | None = None) -> Json | str | None:
     """Write one part as a block; or say why it cannot be; or None for what is not content."""
     match part.type:
-        case "text" | "refusal":
+        case "text":
             block: Json = {"type": "text", "text": part.text or ""}
-            if part.type == "refusal":
-                block["refusal"] = True
             return _over(part, block, provider)
+        case "refusal":
+            return _over(part, {"type": "refusal", "refusal": part.text or ""}, provider)
         case "tool_call":
             block = {"type": "tool_use", "name": part.tool_name or "", "input": thaw(part.tool_args or EMPTY)}
             if part.tool_call_id is not None:
@@ -204,7 +206,7 @@ def write_block(part: Part, blobs: BlobStore, *, provider: str | None = None) ->
                 return "thinking without provider block or text"
             return _wrapped("thinking", part, {"thinking": part.text or ""})
         case "image" | "audio" | "video" | "file":
-            return _write_media(part, blobs)
+            return _write_media(part, blobs, provider)
         case "annotation":
             return None
     if part.provider_raw is not None:
@@ -234,13 +236,13 @@ def _over(part: Part, block: Json, provider: str | None) -> Json:
         return block
     if raw.get("type") == block["type"]:
         return {**_thawed(raw), **block}
-    return {**block, "origin": {} if provider is None else {"provider": provider}, "raw": thaw(raw)}
+    return {**block, "origin": {} if provider is None else {"provider": provider}, "provider_raw": thaw(raw)}
 
 
 def _wrapped(kind: str, part: Part, fields: Mapping[str, Any] = EMPTY) -> Json:
     block: Json = {"type": kind, **fields, "origin": thaw(part.json or EMPTY)}
     if part.provider_raw is not None:
-        block["raw"] = thaw(part.provider_raw)
+        block["provider_raw"] = thaw(part.provider_raw)
     return block
 
 
@@ -262,7 +264,7 @@ def _write_result(part: Part) -> Json:
     return block
 
 
-def _write_media(part: Part, blobs: BlobStore) -> Json | str:
+def _write_media(part: Part, blobs: BlobStore, provider: str | None) -> Json | str:
     raw = part.provider_raw or EMPTY
     facts = {**raw, **(part.json or EMPTY)}
     kind = raw["type"] if raw.get("type") in ("document", "image") and _is_shaped(part) else None
@@ -280,4 +282,5 @@ def _write_media(part: Part, blobs: BlobStore) -> Json | str:
     block: Json = _thawed(raw) if kind is not None else {"type": "document"}
     if isinstance(facts.get("name"), str):
         block["name"] = facts["name"]
-    return {**block, "source": source}
+    block["source"] = source
+    return block if kind is not None or raw.keys() <= {"name"} else _over(part, block, provider)

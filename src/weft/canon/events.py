@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from weft.canon.freeze import thaw
+from weft.canon.freezing import thaw
 from weft.canon.part import Part
 from weft.canon.reply import Reply
 from weft.canon.serde import part_to_dict

@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.canon import events as ev
 from weft.canon.arguments import read_arguments, write_arguments
-from weft.canon.freeze import EMPTY
+from weft.canon.freezing import EMPTY
 from weft.canon.part import Message, Part, frozen_part
 from weft.canon.reply import Reply
 from weft.canon.usage import Usage

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Literal, Self, final
 
 from weft.blobs import BlobReference
-from weft.canon.freeze import Frozen, freeze, freeze_mapping, thaw
+from weft.canon.freezing import Frozen, freeze, freeze_mapping, thaw
 
 __all__ = ["ROLES", "Message", "Part", "Role", "frozen_part"]
 

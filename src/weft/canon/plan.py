@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from weft.canon.freeze import empty, freeze_mapping, thaw
+from weft.canon.freezing import empty, freeze_mapping, thaw
 from weft.canon.misfit import Misfit, each, mapping, nonempty_text, optional_int, optional_text, reading, text_tuple
 from weft.errors import PlanValidationError
 
@@ -146,6 +146,19 @@ class RequestPlan:
             violations += self.unused_parameter_warnings()
         if violations:
             raise PlanValidationError("\n- ".join(["the request plan is not valid:", *violations]))
+
+    def with_excluded(self, more: Iterable[ExcludedItem]) -> RequestPlan:
+        """Give the same plan with more left out, around the same request."""
+        return plain_plan(
+            self.request,
+            included=self.included,
+            excluded=(*self.excluded, *more),
+            must_roundtrip=self.must_roundtrip,
+            warnings=self.warnings,
+            errors=self.errors,
+            token_estimate=self.token_estimate,
+            extra=self.extra,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Write every field."""

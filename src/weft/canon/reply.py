@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.canon.freeze import EMPTY, empty, freeze_mapping
+from weft.canon.freezing import EMPTY, empty, freeze_mapping
 from weft.canon.part import Message
 from weft.canon.usage import Usage
 

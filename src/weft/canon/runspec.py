@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from weft.canon.freeze import EMPTY, empty, freeze, freeze_mapping, thaw
+from weft.canon.freezing import EMPTY, empty, freeze, freeze_mapping, thaw
 from weft.canon.misfit import (
     Misfit,
     each,

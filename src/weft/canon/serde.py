@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from weft.blobs import BlobReference, BlobStore
-from weft.canon.freeze import freeze, thaw
+from weft.canon.freezing import freeze, thaw
 from weft.canon.misfit import (
     Misfit,
     each,
