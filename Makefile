@@ -66,6 +66,7 @@ fix: .venv/.dev ## repair format and lint, regenerate generated pages
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/python -m tools.cli_reference
+	$(BIN)/python -m tools.dialect_reference
 
 bench: .venv/.dev ## run every benchmark against its peer
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)

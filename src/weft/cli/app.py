@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "Session", "run", "weft"]
 
 COMMANDS: Mapping[str, str] = {
     "demo": "weft.cli.demo:demo",
+    "plan": "weft.cli.plan:plan",
     "version": "weft.cli.version:version",
 }
 

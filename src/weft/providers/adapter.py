@@ -1,0 +1,77 @@
+"""An adapter for any row of the table: its dialect, with its quirks laid over what the dialect wrote."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from weft.canon import AdapterCapabilities, AdapterId, Context, ExcludedItem, RequestPlan, RunSpec
+from weft.errors import UsageError
+from weft.providers.table import PROVIDERS, Provider, Quirks
+from weft.wire import ADAPTER, CAPABILITIES, Dialect, dialect, ingest_with, plan_with
+
+__all__ = ["ProviderAdapter", "provider"]
+
+
+def provider(name: str) -> Provider:
+    """Give a provider's row."""
+    found = PROVIDERS.get(name)
+    if found is None:
+        raise UsageError(f"no provider is called {name!r}\n  known: {', '.join(PROVIDERS)}")
+    return found
+
+
+class ProviderAdapter:
+    """plan() and ingest() for one provider; fits into an AutoAdapter."""
+
+    __slots__ = ("_dialect", "_provider", "id")
+
+    def __init__(self, name: str) -> None:
+        """Take the provider by its name in the table."""
+        self._provider = provider(name)
+        self._dialect: Dialect = dialect(self._provider.dialect)
+        self.id = AdapterId(name, self._dialect.endpoint)
+
+    def __repr__(self) -> str:
+        """Show the endpoint."""
+        return f"<adapter {self.id}>"
+
+    def capabilities(self) -> AdapterCapabilities:
+        """Say what the endpoint supports: what its dialect does, less what the provider refuses."""
+        known = CAPABILITIES.get(self._dialect.name) or CAPABILITIES["openai_chat"]
+        refused = set(self._provider.quirks.refuses)
+        fields = {name: "no" if name in refused else level for name, level in known.fields.items()}
+        return AdapterCapabilities(self.id, fields)
+
+    def plan(self, ctx: Context, spec: RunSpec, *, strict: bool = False) -> RequestPlan:
+        """Write a request as this provider takes it."""
+        if (spec.provider, spec.endpoint) != (self.id.provider, self.id.endpoint):
+            given = AdapterId(spec.provider, spec.endpoint)
+            raise ValueError(f"this adapter is for {self.id}, but the spec is for {given}")
+        quirks = self._provider.quirks
+        policy = replace(ADAPTER, reasoning_field=quirks.reasoning_field) if quirks.reasoning_field else ADAPTER
+        plan = plan_with(self._dialect, ctx, spec, policy=policy, call_ids=quirks.call_ids)
+        refused = _adjust(plan.request, quirks, self.id)
+        plan = plan.with_excluded(refused) if refused else plan
+        if strict:
+            plan.assert_valid(fail_on_warnings=True, fail_on_excluded=True)
+        return plan
+
+    def ingest(self, ctx: Context, response: Any, *, spec: RunSpec) -> Context:
+        """Read this provider's answer."""
+        return ingest_with(self._dialect, ctx, response, spec=spec)
+
+
+def _adjust(body: dict[str, Any], quirks: Quirks, target: AdapterId) -> list[ExcludedItem]:
+    """Say a request the provider's way; give what it would refuse, which is left out."""
+    for ours, theirs in quirks.renames:
+        if ours in body and theirs not in body:
+            body[theirs] = body.pop(ours)
+    for key, ours, theirs in quirks.words:
+        if body.get(key) == ours:
+            body[key] = theirs
+    roles = dict(quirks.roles)
+    for message in body.get("messages", ()) if roles else ():
+        message["role"] = roles.get(message["role"], message["role"])
+    refused = [key for key in quirks.refuses if body.pop(key, None) is not None]
+    return [ExcludedItem(key, f"{target} does not take it") for key in refused]
