@@ -22,6 +22,7 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _LONG_NUMBER = b"0" * 19
 
 _COPY = MappingProxyType.copy  # of a frozen mapping: four times faster than dict() of it
+_DEEPEST = 10_000  # ten times what can be read; only a value that contains itself goes further
 _ALWAYS_FINE = frozenset({str, int, bool, type(None)})
 
 
@@ -58,8 +59,38 @@ def _dumps_odd(value: Any) -> str:
     except UnicodeEncodeError:  # a lone surrogate can only be written escaped
         return json.dumps(value, separators=(",", ":"), default=_plain, allow_nan=False)
     except RecursionError:
-        raise ValueError("the value is nested too deeply to be written as JSON") from None
+        return _dumps_deep(value)
     return text
+
+
+def _dumps_deep(root: Any) -> str:
+    """Write a value nested past Python's stack: what can be read can be written."""
+    pieces: list[str] = []
+    todo: list[tuple[int, Any]] = [(0, root)]  # (depth, value), or (-1, text that is ready)
+    while todo:
+        depth, value = todo.pop()
+        if depth < 0:
+            pieces.append(value)
+        elif depth > _DEEPEST:
+            raise ValueError("the value is nested too deeply to be written as JSON")
+        elif isinstance(value, (dict, MappingProxyType)):
+            inner = [
+                step for key, item in value.items() for step in ((-1, f",{_dumps_odd(str(key))}:"), (depth + 1, item))
+            ]
+            todo += _bracketed("{", inner, "}")
+        elif isinstance(value, (list, tuple)):
+            inner = [step for item in value for step in ((-1, ","), (depth + 1, item))]
+            todo += _bracketed("[", inner, "]")
+        else:
+            pieces.append(_dumps_odd(value))
+    return "".join(pieces)
+
+
+def _bracketed(opening: str, inner: list[tuple[int, Any]], closing: str) -> list[tuple[int, Any]]:
+    """Put brackets around the steps of a container, without its first comma, in the order they are taken off."""
+    if inner:
+        inner[0] = (-1, inner[0][1][1:])
+    return [(-1, closing), *reversed(inner), (-1, opening)]
 
 
 def _need_finite(value: Any) -> None:

@@ -52,9 +52,17 @@ def _corpus() -> Path | None:
     return folder if next(folder.glob("*.jsonl"), None) else None
 
 
+def _mcp_servers() -> Path | None:
+    """The folder of the reference MCP servers' programs that npm installed (tools/provision.sh)."""
+    folder = PROJECT / ".mcp-servers" / "node_modules" / ".bin"
+    wanted = ("mcp-server-everything", "mcp-server-filesystem")
+    return folder if shutil.which("node") and all((folder / name).exists() for name in wanted) else None
+
+
 COMPONENTS = {
     "postgres": Component(_postgres, "install it (apt-get install postgresql) or put initdb on the PATH"),
     "chromium": Component(_chromium, "install it (apt-get install chromium) or put it on the PATH"),
+    "mcp-servers": Component(_mcp_servers, "install node and npm, then run tools/provision.sh"),
     "corpus": Component(_corpus, "set WEFT_CORPUS to the folder of recorded exchanges"),
 }
 

@@ -77,9 +77,7 @@ def test_a_call_without_a_result_gets_one_that_says_so() -> None:
         ("tool", f"result t1! {UNANSWERED}"),
         ("user", "never mind"),
     ]
-    assert repaired.mends == [
-        "context.messages[1]: tool call 't1' has no result; one saying so is sent, marked as an error"
-    ]
+    assert repaired.mends == ["context.messages[1]: tool call 't1' has no result; one that says so is sent"]
 
 
 def test_a_result_without_a_call_is_sent_as_text() -> None:
@@ -244,7 +242,6 @@ def test_the_pickiest_rule_is_met() -> None:
     nine = IdRule(re.compile(r"[a-zA-Z0-9]{9}"), 9)
 
     assert nine.takes(nine.mend("toolu_01AbCd"))
-    assert IdRule(re.compile("x"), 1).mend("anything").startswith(IdRule(re.compile("x"), 1).mend("anything")[:9])
 
 
 def test_a_missing_id_is_made_up_where_a_result_is_there() -> None:

@@ -377,7 +377,7 @@ class TestOpenAI:
 
     def test_arguments_nested_past_writing_are_an_error_with_its_place(self) -> None:
         """J-05: and no crash."""
-        response = heard_from_gemini({"functionCall": {"name": "tide", "args": nested(2000)}})
+        response = heard_from_gemini({"functionCall": {"name": "tide", "args": nested(20_000)}})
 
         with pytest.raises(CodecError, match=r"^the arguments of tide: "):
             decode_step("gemini", response)

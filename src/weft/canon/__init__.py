@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.canon.arguments import output_text, read_arguments, write_arguments
+from weft.canon.arguments import call_arguments, call_text, output_text, read_arguments, write_arguments
 from weft.canon.blocks import blocks_provider, read_block, read_blocks, turn_messages, write_block, write_blocks
 from weft.canon.context import Context
 from weft.canon.events import (
@@ -23,7 +23,7 @@ from weft.canon.events import (
 )
 from weft.canon.fold import Fold, fold, replay
 from weft.canon.freezing import EMPTY, Frozen, freeze, freeze_mapping, thaw
-from weft.canon.part import ROLES, Message, Part, Role, frozen_part
+from weft.canon.part import ROLES, Message, Part, Role, frozen_part, remembered
 from weft.canon.plan import AdapterCapabilities, AdapterId, CapabilityLevel, ExcludedItem, RequestPlan, plain_plan
 from weft.canon.reply import Reply
 from weft.canon.runspec import Instructions, RunSpec
@@ -64,6 +64,8 @@ __all__ = [
     "Usage",
     "UsageUpdate",
     "blocks_provider",
+    "call_arguments",
+    "call_text",
     "fold",
     "freeze",
     "freeze_mapping",
@@ -73,6 +75,7 @@ __all__ = [
     "read_arguments",
     "read_block",
     "read_blocks",
+    "remembered",
     "replay",
     "thaw",
     "turn_messages",

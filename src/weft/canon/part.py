@@ -8,19 +8,21 @@ slotted dataclass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, TypeVar, final
 
 from weft.blobs import BlobReference
 from weft.canon.freezing import Frozen, freeze, freeze_mapping, thaw
 
-__all__ = ["ROLES", "Message", "Part", "Role", "frozen_part"]
+__all__ = ["ROLES", "Message", "Part", "Role", "frozen_part", "remembered"]
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+_T = TypeVar("_T")
 
 _new = object.__new__
 _now = datetime.now
@@ -30,6 +32,7 @@ class _OpenPart:
     """The slots of a Part, before it is closed."""
 
     __slots__ = (
+        "_memo",
         "blob",
         "json",
         "provider_raw",
@@ -133,7 +136,7 @@ def frozen_part(
 class _OpenMessage:
     """The slots of a Message, before it is closed."""
 
-    __slots__ = ("id", "parts", "provider", "role", "timestamp", "turn_id")
+    __slots__ = ("_memo", "id", "parts", "provider", "role", "timestamp", "turn_id")
 
 
 @final
@@ -183,3 +186,17 @@ def _tuple_of_parts(parts: object) -> tuple[Part, ...]:
     if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
         raise TypeError(f"Message.parts must be a sequence of Parts, not {type(parts).__name__}")
     return tuple(parts)
+
+
+def remembered(value: Any, make: Callable[[Any], _T]) -> _T:
+    """Give what `make` says of a part, message or spec, asking it once: none can change, and all are resent for ever.
+
+    There is one such place in each: a part keeps its arguments' text, a message what `plan` asks of every message, a
+    spec its tools as they were written.
+    """
+    try:
+        return value._memo  # type: ignore[no-any-return]  # noqa: SLF001 - the slot is for this
+    except AttributeError:
+        made = make(value)
+        object.__setattr__(value, "_memo", made)
+        return made

@@ -52,8 +52,14 @@ class Instructions:
         )
 
 
+class _Remembers:
+    """A place, outside the fields, for what is made of a spec's tools (see weft.canon.part.remembered)."""
+
+    __slots__ = ("_memo",)
+
+
 @dataclass(frozen=True, slots=True)
-class RunSpec:
+class RunSpec(_Remembers):
     """Who is called, with which settings. Fields a provider lacks end up in the plan's `excluded`."""
 
     provider: str

@@ -6,23 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
-from weft.canon.freezing import empty, freeze_mapping, thaw
-from weft.jsontext import dumps
+from weft.canon.freezing import empty, freeze_mapping
 
 __all__ = ["Cursor", "ToolSpecification", "Usage"]
 
 
-class _Remembers:
-    """A place, outside the fields, for the JSON text of a schema."""
-
-    __slots__ = ("_schema_text",)
-    _schema_text: bytes | None
-
-
 @dataclass(frozen=True, slots=True)
-class ToolSpecification(_Remembers):
+class ToolSpecification:
     """A tool a model may call: a name, what it does, and the JSON Schema of its input."""
 
     name: str
@@ -33,27 +23,6 @@ class ToolSpecification(_Remembers):
         """Freeze the schema."""
         schema = freeze_mapping(self.input_schema, "ToolSpecification.input_schema")
         object.__setattr__(self, "input_schema", schema)
-
-    def plain_schema(self) -> Any:
-        """Give the schema as plain containers of the caller's own.
-
-        Every request carries every tool, so the schema's text is kept: reading it is twice as fast as copying the
-        frozen value. A schema that does not come back from JSON exactly is copied.
-        """
-        try:
-            text = self._schema_text
-        except AttributeError:
-            text = _exact_text(self.input_schema)
-            object.__setattr__(self, "_schema_text", text)
-        return thaw(self.input_schema) if text is None else orjson.loads(text)
-
-
-def _exact_text(schema: Mapping[str, Any]) -> bytes | None:
-    try:
-        text = dumps(schema)
-        return text if orjson.loads(text) == thaw(schema) else None
-    except (ValueError, TypeError, RecursionError):
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from weft.wire.adapters import (
     plan_with,
 )
 from weft.wire.capabilities import CAPABILITIES
-from weft.wire.codec import ADAPTER, FAITHFUL, STEP, TURN, Decoded, Dialect, Encoded, Policy
+from weft.wire.codec import ADAPTER, CROSSING, FAITHFUL, STEP, TURN, Decoded, Dialect, Encoded, Policy
 from weft.wire.framing import framing_of, parser_for
 from weft.wire.registry import DIALECTS, detect, dialect, dialects
 from weft.wire.repair import IdRule
@@ -76,6 +76,7 @@ _HOME = {name: face for face, names in _FACES.items() for name in names}
 __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "ADAPTER",
     "CAPABILITIES",
+    "CROSSING",
     "DIALECTS",
     "FAITHFUL",
     "STEP",

@@ -206,7 +206,9 @@ def _tell_as_given(encoded: Encoded, repaired: Repaired) -> None:
     encoded.losses = [ExcludedItem(old(item.description), old(item.reason)) for item in encoded.losses]
     encoded.roundtrip = [old(place) for place in encoded.roundtrip]
     encoded.errors = [old(error) for error in encoded.errors]
-    encoded.warnings = [*(old(warning) for warning in encoded.warnings), *repaired.mends]
+    # What a dialect has to say about a result that was made up here is no news to whoever gave the conversation.
+    told = [old(warning) for warning in encoded.warnings if warning.partition(": ")[0] not in repaired.stand_ins]
+    encoded.warnings = [*told, *repaired.mends]
 
 
 def _hoisted(messages: Iterable[Message], name: str) -> list[str]:

@@ -13,9 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import orjson
+
 from weft.blobs import BlobStore, InMemoryBlobStore, media_kind
-from weft.canon import EMPTY, Frozen, Message, Part, freeze, frozen_part, thaw
+from weft.canon import EMPTY, Frozen, Message, Part, RunSpec, ToolSpecification, freeze, frozen_part, remembered, thaw
 from weft.errors import WireError
+from weft.jsontext import dumps
 from weft.wire.codec import Json
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "is_failed",
     "is_plain",
     "listed",
+    "maker",
     "mapping_at",
     "media_part",
     "need",
@@ -37,8 +41,12 @@ __all__ = [
     "residue",
     "same",
     "to_base64",
+    "tools_of",
     "unknown",
 ]
+
+
+_ANTHROPIC: Frozen = freeze({"provider": "anthropic", "dialect": "anthropic"})
 
 
 def as_body(value: Any, what: str = "body") -> Mapping[str, Any]:
@@ -117,6 +125,18 @@ def origin(provider: str, dialect: str, model: str | None) -> Frozen:
         made["model"] = model
     frozen: Frozen = freeze(made)
     return frozen
+
+
+def maker(part: Part) -> Mapping[str, Any]:
+    """Read back who produced a part; empty for one made by hand.
+
+    Stored turns keep Anthropic's blocks as they came and nothing beside them: there, the shape says whose it is.
+    """
+    made = part.json or EMPTY
+    raw = part.provider_raw
+    if raw is None or "dialect" in made or raw.get("type") not in ("thinking", "redacted_thinking"):
+        return made
+    return _ANTHROPIC if "signature" in raw or "data" in raw else made
 
 
 def annotation(attributes: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -200,6 +220,34 @@ def _same_deep(one: Any, other: Any) -> bool:
         elif one != other:
             return False
     return True
+
+
+def tools_of(spec: RunSpec, form: str, write: Callable[[ToolSpecification], Json]) -> list[Json]:
+    """Write a spec's tools in one `form`: plain containers of the caller's own, every time.
+
+    Every request of a run carries the same tools. They are written once; after that their JSON text is read, which is
+    several times faster than copying frozen schemas.
+    """
+    texts: dict[str, bytes | None] = remembered(spec, _no_texts)
+    text = texts.get(form)
+    if text is not None:
+        return orjson.loads(text)  # type: ignore[no-any-return]  # a list, as it was written
+    tools = [write(tool) for tool in spec.tools]
+    if form not in texts:
+        texts[form] = _exact_text(tools)
+    return tools
+
+
+def _no_texts(_spec: RunSpec) -> dict[str, bytes | None]:
+    return {}
+
+
+def _exact_text(tools: list[Json]) -> bytes | None:
+    try:
+        text = dumps(tools)
+        return text if orjson.loads(text) == tools else None
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def to_base64(data: bytes) -> str:

@@ -8,7 +8,7 @@ points differ that share a codec: a joiner here, a default there, never a second
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from weft.blobs import BlobStore
@@ -16,6 +16,7 @@ from weft.canon import Event, ExcludedItem, Message, Reply, RunSpec
 
 __all__ = [
     "ADAPTER",
+    "CROSSING",
     "FAITHFUL",
     "STEP",
     "TURN",
@@ -76,6 +77,9 @@ ADAPTER = Policy(
     bare_base64=True,
 )
 """plan() and ingest() (model.md, section 8 on)."""
+
+CROSSING = replace(ADAPTER, typed=True)
+"""A request taken from one dialect to another: as an adapter plans it, and in full, as published types have it."""
 
 STEP = Policy(
     name="step",

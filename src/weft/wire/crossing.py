@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from weft.canon import ExcludedItem, RunSpec, thaw
+from weft.canon import ExcludedItem, RunSpec, output_text, thaw
 from weft.wire.codec import Dialect, Json
 
 __all__ = ["cross"]
@@ -54,6 +54,14 @@ SPELLINGS = {
     "response_schema": "response_schema",
     "response_json_schema": "response_schema",
 }
+# Targets that want a name with the schema of an answer, and the keys such a form has.
+NAMES_SCHEMAS = frozenset({"openai_chat", "openai_responses", "bedrock"})
+WRAPPING = frozenset({"type", "name", "schema", "description", "strict"})
+# The kinds of answer a target can be asked for, in its words.
+MODALITIES: dict[str, dict[str, str]] = {
+    "openai_chat": {"text": "text", "audio": "audio"},
+    "gemini": {"text": "TEXT", "image": "IMAGE", "audio": "AUDIO"},
+}
 PLAIN_TEXT = ("text", "text/plain")  # what every provider answers if not told otherwise
 STREAMED_BY_KEY = frozenset({"openai_chat", "openai_responses", "anthropic", "cohere", "ollama"})
 
@@ -76,6 +84,11 @@ def cross(
         carried["stream"] = True
     losses += _unsaid_tools(extra, spec, source, target)
     losses += [_left(key, source, target) for key in _leftovers(extra, spec)]
+    modalities, unsaid = _modalities(spec.response_modalities, target)
+    losses += unsaid
+    choice = _tool_choice(spec.tool_choice, target)
+    if target.name == "bedrock" and not spec.tools:
+        choice = None  # it is said inside toolConfig, which is not complete without tools
     crossed = replace(
         spec,
         provider=target.provider,
@@ -83,7 +96,9 @@ def cross(
         model=model or spec.model or "model",
         api_version=None,
         base_url=None,
-        tool_choice=_tool_choice(spec.tool_choice, target),
+        tool_choice=choice,
+        response_schema=_schema(spec.response_schema, target),
+        response_modalities=modalities,
         extra_body=carried,
         extra_headers={},
         extra_query={},
@@ -145,7 +160,8 @@ def _unsaid_tools(extra: Json, spec: RunSpec, source: Dialect, target: Dialect) 
     losses = []
     for t, tool in enumerate(raw):
         if isinstance(tool, Mapping) and not _is_function(tool, names):
-            kind = tool.get("type") or tool.get("name") or ", ".join(sorted(map(str, tool)))
+            told = tool.get("type") or tool.get("name")
+            kind = told if isinstance(told, str) else ", ".join(sorted(map(str, tool)))
             losses.append(
                 ExcludedItem(f"tools[{t}]", f"{kind} is run by {source.provider}; {target.name} does not have it")
             )
@@ -157,6 +173,32 @@ def _is_function(tool: Mapping[str, Any], names: set[str]) -> bool:
     name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
     declared = tool.get("functionDeclarations") or tool.get("function_declarations") or tool.get("toolSpec")
     return bool(declared) or (isinstance(name, str) and name in names)
+
+
+# -- what is said in another form ---------------------------------------------------------------------------------
+
+
+def _schema(given: Mapping[str, Any] | None, target: Dialect) -> Json | None:
+    """Say the schema of an answer in the target's form: with a name around it, or bare."""
+    if given is None:
+        return None
+    held = given.get("json_schema")
+    form = held if isinstance(held, Mapping) else given
+    schema = form.get("schema")
+    if not isinstance(schema, Mapping) or not WRAPPING.issuperset(form):
+        form, schema = {}, given
+    if target.name not in NAMES_SCHEMAS:
+        return dict(schema)
+    told = {key: form[key] for key in ("description", "strict") if form.get(key) is not None}
+    return {"name": form.get("name") or "response", "schema": schema, **told}
+
+
+def _modalities(given: tuple[str, ...], target: Dialect) -> tuple[tuple[str, ...], list[ExcludedItem]]:
+    """Say which kinds of answer are wanted, as far as the target can be asked; text is what all of them give."""
+    words = MODALITIES.get(target.name, {})
+    unsaid = [word for word in given if word.lower() not in words and word.lower() != "text"]
+    lost = [ExcludedItem("response_modalities", f"{word} cannot be asked of {target.name}") for word in unsaid]
+    return tuple(words[word.lower()] for word in given if word.lower() in words), lost
 
 
 # -- tool choice: four things can be said, in every dialect's own way --------------------------------------------
@@ -216,4 +258,6 @@ def _meaning(choice: Any) -> tuple[str, str | None] | None:
 
 
 def _shown(choice: Any) -> str:
-    return str(thaw(choice))
+    """Show a choice in a sentence, cut where it is too long for one."""
+    text = output_text(choice)
+    return text if len(text) <= 100 else f"{text[:100]}…"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from weft.canon import Message, Part, output_text
+from weft.wire.facts import facts_of
 
 __all__ = ["IdRule", "Repaired", "repair"]
 
@@ -39,10 +40,8 @@ class IdRule:
         """Give an id the target takes; the same one for the same id, and another for another."""
         digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
         stem = re.sub(r"[^0-9A-Za-z]", "_", call_id)[: max(0, min(self.longest, 40) - 9)]
-        for made in (f"{stem}_{digest[:8]}", digest[: self.longest]):
-            if self.takes(made):
-                return made
-        return digest[:9]
+        made = f"{stem}_{digest[:8]}"
+        return made if self.takes(made) else digest[: self.longest]
 
 
 class Repaired(NamedTuple):
@@ -51,6 +50,7 @@ class Repaired(NamedTuple):
     messages: Sequence[Message]
     mends: list[str]
     origins: list[tuple[int, list[_Place]]] | None = None  # of each message: its old index, its parts' old places
+    stand_ins: frozenset[str] = frozenset()  # places of the results that were made up
 
     def as_given(self, text: str) -> str:
         """Rewrite the places in a sentence to those of the conversation as it was given."""
@@ -82,30 +82,26 @@ def _is_sound(messages: Sequence[Message], rule: IdRule, keeps_orphans: bool) ->
     seen: set[str] = set()
     waiting: list[str | None] = []
     for message in messages:
-        role = message.role
-        if role == "tool":
-            for part in message.parts:
-                if part.type != "tool_result":
-                    continue
-                if waiting and part.tool_call_id == waiting[0]:
+        _, calls, results = facts_of(message)
+        if message.role == "tool":
+            for call_id in results:
+                if waiting and call_id == waiting[0]:
                     del waiting[0]
-                elif not keeps_orphans or waiting or not part.tool_call_id:
+                elif not keeps_orphans or waiting or not call_id:
                     return False
             continue
         if waiting:
             return False
-        if role != "assistant":
+        if not calls or message.role != "assistant":
             continue
-        for part in message.parts:
-            if part.type == "tool_call":
-                call_id = part.tool_call_id
-                if call_id:
-                    if call_id in seen or not rule.takes(call_id):
-                        return False
-                    seen.add(call_id)
-                elif rule.needed:
+        for call_id in calls:
+            if call_id:
+                if call_id in seen or not rule.takes(call_id):
                     return False
-                waiting.append(call_id)
+                seen.add(call_id)
+            elif rule.needed:
+                return False
+            waiting.append(call_id)
     return not waiting
 
 
@@ -166,6 +162,7 @@ class _Mender:
         self._mended: list[Message] = []
         self._origins: list[tuple[int, list[_Place]]] = []
         self._mends: list[str] = []
+        self._stand_ins: list[str] = []
 
     def mend(self) -> Repaired:
         for m, message in enumerate(self._messages):
@@ -177,7 +174,7 @@ class _Mender:
                 self._ask(m, message)
             else:
                 self._write(message, m, [(m, p) for p in range(len(message.parts))])
-        return Repaired(self._mended, self._mends, self._origins)
+        return Repaired(self._mended, self._mends, self._origins, frozenset(self._stand_ins))
 
     def _write(self, message: Message, m: int, places: list[_Place]) -> None:
         self._mended.append(message)
@@ -238,6 +235,7 @@ class _Mender:
         for call, call_id in ids.items():
             place = self._answers.get(call)
             if place is None:
+                self._stand_ins.append(f"context.messages[{len(self._mended)}].parts[{len(parts)}]")
                 parts.append(self._stand_in(m, self._messages[m].parts[call[1]], call_id))
                 places.append(call)
                 continue
@@ -254,9 +252,7 @@ class _Mender:
         self._write(answer, home, places)
 
     def _stand_in(self, m: int, call: Part, call_id: str | None) -> Part:
-        self._note(
-            m, f"tool call {call_id or call.tool_name!r} has no result; one saying so is sent, marked as an error"
-        )
+        self._note(m, f"tool call {call_id or call.tool_name!r} has no result; one that says so is sent")
         return Part(
             "tool_result",
             tool_call_id=call_id,

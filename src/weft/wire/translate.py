@@ -11,7 +11,7 @@ from weft.canon import Context, Message, RequestPlan, RunSpec, plain_plan
 from weft.errors import UsageError
 from weft.wire.adapters import plan_with
 from weft.wire.body import blobs_or_new
-from weft.wire.codec import ADAPTER, FAITHFUL, Decoded, Policy
+from weft.wire.codec import CROSSING, FAITHFUL, Decoded, Policy
 from weft.wire.crossing import cross
 from weft.wire.estimate import estimate_tokens
 from weft.wire.registry import detect, dialect
@@ -36,7 +36,7 @@ def plan_request(
     *,
     source: str | None = None,
     model: str | None = None,
-    policy: Policy = ADAPTER,
+    policy: Policy = CROSSING,
     blobs: BlobStore | None = None,
 ) -> RequestPlan:
     """Plan a request body for another dialect, or write it anew in its own.
@@ -46,7 +46,7 @@ def plan_request(
     blobs = blobs_or_new(blobs)
     name, decoded = read_request(body, source, blobs)
     target = dialect(to)
-    if target.name == name and policy is ADAPTER:
+    if target.name == name and policy is CROSSING:
         spec = replace(decoded.spec, model=model) if model else decoded.spec
         encoded = target.encode_request(decoded.messages, spec, blobs, FAITHFUL)
         return plain_plan(
@@ -68,7 +68,7 @@ def plan_decoded(
     to: str,
     *,
     model: str | None = None,
-    policy: Policy = ADAPTER,
+    policy: Policy = CROSSING,
     blobs: BlobStore | None = None,
 ) -> RequestPlan:
     """Plan a conversation that was read in one dialect for another."""

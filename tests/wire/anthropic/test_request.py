@@ -319,9 +319,7 @@ def test_a_result_kept_in_a_turn_loses_the_name_the_api_does_not_take() -> None:
     }
     part = Part("tool_result", tool_call_id="t1", tool_name="sonar___depth", tool_output="6.2 m", provider_raw=kept)
 
-    assert blocks(part, role="tool") == [
-        {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "6.2 m"}]}
-    ]
+    assert blocks(part, role="tool") == [{"type": "tool_result", "tool_use_id": "t1", "content": "6.2 m"}]
 
 
 def test_an_edited_part_wins_over_the_block_it_came_as() -> None:

@@ -46,44 +46,62 @@ def sent(*messages: Message, policy: Policy = ADAPTER, **fields: Any) -> dict[st
 
 # -- same dialect, both ways -------------------------------------------------------------------------------------
 
+WITH_MORE: dict[str, Any] = {"text": "x", "later": 1}
+GUARDED: dict[str, Any] = {"guardContent": {"text": {"text": "the tide table", "qualifiers": ["grounding_source"]}}}
+BITMAP: dict[str, Any] = {"image": {"format": "bmp", "source": {"bytes": PNG_TEXT}}}
+IN_S3: dict[str, Any] = {
+    "image": {"format": "png", "source": {"s3Location": {"uri": "s3://tides/a.png", "bucketOwner": "1"}}}
+}
+TABLE: dict[str, Any] = {"document": {"format": "pdf", "name": "tide-table (4)", "source": {"bytes": PNG_TEXT}}}
+PLAIN_RESULT: dict[str, Any] = {"toolResult": {"toolUseId": "t1", "content": [{"text": "6.2 m"}], "status": "success"}}
+BARE_RESULT: dict[str, Any] = {"toolResult": {"toolUseId": "t1", "content": [{"text": "6.2 m"}]}}
+FAILED_RESULT: dict[str, Any] = {"toolResult": {"toolUseId": "t1", "content": [{"text": "gone"}], "status": "error"}}
+CALL: dict[str, Any] = {"toolUse": {"toolUseId": "t1", "name": "sonar", "input": {"pier": 4}}}
+SIGNED: dict[str, Any] = {"reasoningContent": {"reasoningText": {"text": "Ask the sonar.", "signature": "c2ln"}}}
+CITED: dict[str, Any] = {
+    "citationsContent": {"content": [{"text": "6 "}, {"text": "m"}], "citations": [{"title": "t"}]}
+}
+
 BLOCKS: list[dict[str, Any]] = [
     {"text": "Depth at pier 4?"},
-    {"text": "x", "later": 1},
-    {"guardContent": {"text": {"text": "the tide table", "qualifiers": ["grounding_source"]}}},
+    WITH_MORE,
+    GUARDED,
     {"guardContent": {"image": {"format": "jpeg", "source": {"bytes": PNG_TEXT}}}},
+    {"guardContent": {"image": {"format": "png", "source": {"bytes": PNG_TEXT}}, "later": 1}, "also": 2},
     {"guardContent": {"video": {}}},
     {"cachePoint": {"type": "default"}},
     {"searchResult": {"source": "s", "title": "t", "content": [{"text": "c"}]}},
     {"whatComesNext": {"a": [1]}},
     {"text": "two", "image": {"format": "png"}},
     {"image": {"format": "png", "source": {"bytes": PNG_TEXT}}},
-    {"image": {"format": "bmp", "source": {"bytes": PNG_TEXT}}},
+    BITMAP,
     {"image": {"format": "png", "source": {"bytes": "not base64!"}}},
-    {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://tides/a.png", "bucketOwner": "1"}}}},
+    IN_S3,
     {"image": {"format": "png", "error": {"message": "blocked"}}},
-    {"document": {"format": "pdf", "name": "tide-table (4)", "source": {"bytes": PNG_TEXT}}},
+    TABLE,
     {"document": {"format": "txt", "name": "n", "source": {"text": "high water"}, "citations": {"enabled": True}}},
     {"document": {"name": "n", "source": {"text": "high water"}}},
+    {"document": {"source": {"bytes": PNG_TEXT}}, "guardContent": None},
     {"document": {"name": "n", "source": {"text": "lone \ud800"}}},
     {"document": {"name": "n", "source": {"content": [{"text": "a"}, {"text": "b"}]}}},
     {"video": {"format": "mpg", "source": {"bytes": PNG_TEXT}}},
     {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://tides/v.mp4"}}}},
     {"audio": {"format": "wav", "source": {"bytes": PNG_TEXT}}},
-    {"toolResult": {"toolUseId": "t1", "content": [{"text": "6.2 m"}], "status": "success"}},
-    {"toolResult": {"toolUseId": "t1", "content": [{"text": "6.2 m"}]}},
-    {"toolResult": {"toolUseId": "t1", "content": [{"text": "gone"}], "status": "error"}},
+    PLAIN_RESULT,
+    BARE_RESULT,
+    FAILED_RESULT,
     {"toolResult": {"toolUseId": "t1", "content": [{"json": {"depth": 6.2}}], "type": "x"}},
     {"toolResult": {"toolUseId": "t1", "content": [{"image": {"format": "png", "source": {"bytes": PNG_TEXT}}}]}},
     {"toolResult": {"toolUseId": "t1", "content": []}},
 ]
 ANSWERS: list[dict[str, Any]] = [
-    {"toolUse": {"toolUseId": "t1", "name": "sonar", "input": {"pier": 4}}},
+    CALL,
     {"toolUse": {"toolUseId": "t1", "name": "sonar", "input": "not an object"}},
     {"toolUse": {"toolUseId": "t1", "name": "nova_grounding", "input": {}, "type": "server_tool_use"}},
     {"toolResult": {"toolUseId": "t1", "content": [{"text": "[HIDDEN]"}], "type": "nova_grounding_result"}},
-    {"reasoningContent": {"reasoningText": {"text": "Ask the sonar.", "signature": "c2ln"}}},
+    SIGNED,
     {"reasoningContent": {"redactedContent": "c2VhbGVk"}},
-    {"citationsContent": {"content": [{"text": "6 "}, {"text": "m"}], "citations": [{"title": "t"}]}},
+    CITED,
     {"citationsContent": {"citations": [{"location": {"web": {"url": "https://tides.example"}}}]}},
 ]
 
@@ -134,7 +152,7 @@ def test_a_mixed_user_message_is_two_messages_of_ours_and_becomes_one_again() ->
     """R-7: results are of the role `tool`; the mark on what follows puts the message together again."""
     body = {
         "messages": [
-            {"role": "user", "content": [ANSWERS[0], BLOCKS[22], {"text": "and now?"}], "later": True},
+            {"role": "user", "content": [CALL, PLAIN_RESULT, {"text": "and now?"}], "later": True},
             {"role": "system", "content": [{"text": "Be brief."}]},
         ]
     }
@@ -220,17 +238,17 @@ def _without_nulls(value: Any) -> Any:
 
 def test_a_tool_call_keeps_its_block() -> None:
     """M-53: the provider's block rides along, arguments are a mapping."""
-    heard_message, _ = heard(ANSWERS[0], "assistant")
+    heard_message, _ = heard(CALL, "assistant")
 
     assert heard_message.provider == "bedrock"
     assert heard_message.parts == (
-        Part("tool_call", tool_call_id="t1", tool_name="sonar", tool_args={"pier": 4}, provider_raw=ANSWERS[0]),
+        Part("tool_call", tool_call_id="t1", tool_name="sonar", tool_args={"pier": 4}, provider_raw=CALL),
     )
 
 
 def test_thinking_knows_who_produced_it() -> None:
     """Signed reasoning goes back to its producer alone, so it says who that is."""
-    body = {**said(ANSWERS[4], "assistant"), "modelId": "anthropic.claude"}
+    body = {**said(SIGNED, "assistant"), "modelId": "anthropic.claude"}
 
     (message_read,) = DIALECT.decode_request(body, provider="bedrock").messages
     assert message_read.parts == (
@@ -238,14 +256,14 @@ def test_thinking_knows_who_produced_it() -> None:
             "thinking",
             text="Ask the sonar.",
             json={"provider": "bedrock", "dialect": "bedrock", "model": "anthropic.claude"},
-            provider_raw=ANSWERS[4],
+            provider_raw=SIGNED,
         ),
     )
 
 
 def test_text_under_guard_and_text_with_citations_is_text() -> None:
-    guarded, _ = heard(BLOCKS[2])
-    cited, _ = heard(ANSWERS[6], "assistant")
+    guarded, _ = heard(GUARDED)
+    cited, _ = heard(CITED, "assistant")
 
     assert (guarded.parts[0].type, guarded.parts[0].text) == ("text", "the tide table")
     assert (cited.parts[0].type, cited.parts[0].text) == ("text", "6 m")
@@ -253,11 +271,11 @@ def test_text_under_guard_and_text_with_citations_is_text() -> None:
 
 def test_a_failed_tool_says_so_in_our_words_too() -> None:
     """README section 2: `provider_raw.is_error` is how canon says that a tool failed."""
-    failed, _ = heard(BLOCKS[24])
+    failed, _ = heard(FAILED_RESULT)
 
     assert failed.role == "tool"
     assert failed.parts[0].tool_output == "gone"
-    assert thaw(failed.parts[0].provider_raw) == {**BLOCKS[24], "is_error": True}
+    assert thaw(failed.parts[0].provider_raw) == {**FAILED_RESULT, "is_error": True}
 
 
 def test_a_single_json_answer_is_its_value_and_several_are_their_blocks() -> None:
@@ -270,7 +288,7 @@ def test_a_single_json_answer_is_its_value_and_several_are_their_blocks() -> Non
 
 
 def test_media_is_in_the_store_with_its_type_and_name() -> None:
-    read, blobs = heard(BLOCKS[14])
+    read, blobs = heard(TABLE)
     part = read.parts[0]
 
     assert part.type == "file"
@@ -281,7 +299,7 @@ def test_media_is_in_the_store_with_its_type_and_name() -> None:
 
 def test_an_s3_location_is_named_as_one() -> None:
     """It is no address another provider could fetch from, so it is not called a url."""
-    read, _ = heard(BLOCKS[12])
+    read, _ = heard(IN_S3)
 
     assert thaw(read.parts[0].json) == {"s3_uri": "s3://tides/a.png"}
 
@@ -452,6 +470,13 @@ def test_settings_that_converse_lacks_are_listed() -> None:
     ]
 
 
+def test_a_number_that_boto3_would_refuse_is_listed() -> None:
+    encoded = DIALECT.encode_request([user("x")], converse(temperature=-1, top_p=0.5), None, ADAPTER)
+
+    assert encoded.body["inferenceConfig"] == {"topP": 0.5}
+    assert encoded.losses == [ExcludedItem("temperature", "-1 is less than bedrock/converse takes")]
+
+
 @pytest.mark.parametrize(
     ("role", "part", "reason"),
     [
@@ -555,27 +580,27 @@ def test_what_was_edited_wins_over_the_block_that_was_kept() -> None:
         ]
         return content[0]
 
-    assert edited(BLOCKS[1], "user", text="y") == {"text": "y", "later": 1}
-    assert edited(BLOCKS[2], "user", text="y")["guardContent"]["text"] == {
+    assert edited(WITH_MORE, "user", text="y") == {"text": "y", "later": 1}
+    assert edited(GUARDED, "user", text="y")["guardContent"]["text"] == {
         "text": "y",
         "qualifiers": ["grounding_source"],
     }
-    assert edited(ANSWERS[6], "assistant", text="7 m")["citationsContent"]["content"] == [{"text": "7 m"}]
-    assert edited(ANSWERS[0], "assistant", tool_args={"pier": 5})["toolUse"]["input"] == {"pier": 5}
-    assert edited(BLOCKS[23], "user", tool_output="7 m")["toolResult"] == {
+    assert edited(CITED, "assistant", text="7 m")["citationsContent"]["content"] == [{"text": "7 m"}]
+    assert edited(CALL, "assistant", tool_args={"pier": 5})["toolUse"]["input"] == {"pier": 5}
+    assert edited(BARE_RESULT, "user", tool_output="7 m")["toolResult"] == {
         "toolUseId": "t1",
         "content": [{"text": "7 m"}],
     }
-    mended = {key: value for key, value in BLOCKS[24].items() if key != "is_error"}
-    assert edited(BLOCKS[24], "user", provider_raw=mended)["toolResult"]["status"] == "success"
+    mended = {key: value for key, value in FAILED_RESULT.items() if key != "is_error"}
+    assert edited(FAILED_RESULT, "user", provider_raw=mended)["toolResult"]["status"] == "success"
     other = blobs.put_blob(PNG, media_type="image/gif", kind="image")
-    assert edited(BLOCKS[10], "user", blob=other)["image"] == {"format": "gif", "source": {"bytes": PNG_TEXT}}
-    assert edited(BLOCKS[14], "user", json={"name": "new name"})["document"]["name"] == "new_name"
+    assert edited(BITMAP, "user", blob=other)["image"] == {"format": "gif", "source": {"bytes": PNG_TEXT}}
+    assert edited(TABLE, "user", json={"name": "new name"})["document"]["name"] == "new_name"
 
 
 def test_returned_thinking_is_counted() -> None:
     """`must_roundtrip` of a plan is made of these places."""
-    decoded = DIALECT.decode_request(said(ANSWERS[4], "assistant"))
+    decoded = DIALECT.decode_request(said(SIGNED, "assistant"))
 
     encoded = DIALECT.encode_request(decoded.messages, decoded.spec, None, ADAPTER)
 

@@ -379,7 +379,7 @@ def test_parts_that_end_late_or_come_whole_are_written_once() -> None:
 def test_what_is_nested_past_writing_is_an_error_with_a_place() -> None:
     """L6: never a RecursionError."""
     deep: dict[str, Any] = {}
-    for _ in range(5000):
+    for _ in range(20_000):
         deep = {"a": deep}
 
     with pytest.raises(WireError, match="nested too deeply"):

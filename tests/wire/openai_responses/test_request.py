@@ -804,6 +804,8 @@ def test_deep_nesting_is_read_and_written() -> None:
     there_and_back(body)
     decoded = DIALECT.decode_request(body)
     (call,) = decoded.messages[0].parts
+    for _ in range(10_000):
+        deep = {"a": [deep]}
     edited = replace(call, tool_args={"b": deep})
     lost = DIALECT.encode_request([replace(decoded.messages[0], parts=(edited,))], responses(), None, ADAPTER).losses
     assert lost[0].reason.startswith("tool_call: the value is nested too deeply")

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from weft.blobs import BlobReference, BlobStore
-from weft.canon import EMPTY, Frozen, Part, Role, freeze, frozen_part, output_text, read_arguments, thaw
+from weft.canon import EMPTY, Frozen, Part, Role, call_arguments, freeze, frozen_part, output_text, read_arguments, thaw
 from weft.errors import WireError
 from weft.wire.body import is_failed, is_plain, listed, mapping_at, media_part, origin, same, to_base64, unknown
 from weft.wire.codec import Json, Policy
@@ -74,6 +74,8 @@ def encode_part(part: Part, role: Role, provider: str | None, blobs: BlobStore, 
         case "thinking":
             return _thinking(part, raw, policy)
         case "image" | "file" | "audio" | "video" if raw is not None or part.type in ("image", "file"):
+            if policy.typed and raw is None and (kind := _untaken(part)):
+                return f"a file of type {kind} is not taken by messages.create"
             return _media(part, role, raw, provider, blobs)
         case "compaction":
             return _compaction(part, raw, blobs)
@@ -125,9 +127,15 @@ def _tool_use(part: Part, role: Role, raw: Mapping[str, Any] | None, policy: Pol
     is_odd = not (part.tool_call_id and part.tool_name)
     if is_odd and (raw is None or policy.tidy) and policy.missing_ids != "empty":
         return "tool_call without id or name"
-    arguments = thaw(part.tool_args or EMPTY)
-    block = {"type": "tool_use", "id": part.tool_call_id or "", "name": part.tool_name or "", "input": arguments}
-    return _over(raw, block)
+    block = {
+        "type": "tool_use",
+        "id": part.tool_call_id or "",
+        "name": part.tool_name or "",
+        "input": call_arguments(part),
+    }
+    if raw is not None and len(raw) > len(block):  # it says more than a call does: who may make it, a cache mark
+        block |= {key: thaw(value) for key, value in raw.items() if key not in block}
+    return block
 
 
 def _tool_result(part: Part, role: Role, raw: Mapping[str, Any] | None, policy: Policy) -> Json | str:
@@ -145,6 +153,8 @@ def _tool_result(part: Part, role: Role, raw: Mapping[str, Any] | None, policy: 
             kept = {key: value for key, value in kept.items() if key in RESULT_KEYS}
         block = {**kept, **block}
         if same(_output(raw.get("content")), part.tool_output):
+            if policy.tidy and (text := text_of_blocks(block.get("content"))) is not None:
+                block["content"] = text
             return block
     if part.tool_output is not None:
         block["content"] = output_text(part.tool_output)
@@ -179,7 +189,7 @@ def _media(part: Part, role: Role, raw: Mapping[str, Any] | None, provider: str 
     if isinstance(file_id, str):
         source: Json = {"type": "file", "file_id": file_id}
     elif part.blob is not None:
-        source = _blob_source(part.blob, kept, blobs)
+        source = _blob_source(part.blob, kept, kind, blobs)
     elif isinstance(url := facts.get("url"), str) and (kept is not None or url.startswith(("https://", "http://"))):
         source = {"type": "url", "url": url}
     elif kept is not None and raw is not None:
@@ -194,9 +204,18 @@ def _media(part: Part, role: Role, raw: Mapping[str, Any] | None, provider: str 
     return _over(raw, block)
 
 
-def _blob_source(ref: BlobReference, kept: Any, blobs: BlobStore) -> Json:
+def _untaken(part: Part) -> str | None:
+    """Name the type of a document that is neither PDF nor text: the API has no source for it."""
+    media_type = part.blob.media_type if part.blob is not None and part.type == "file" else None
+    return None if media_type is None or media_type.startswith(("application/pdf", "text/")) else media_type
+
+
+def _blob_source(ref: BlobReference, kept: Any, kind: str, blobs: BlobStore) -> Json:
     media_type = ref.media_type or "application/octet-stream"
     data = blobs.get_blob(ref)
+    if kept is None and kind == "document" and media_type.startswith("text/"):
+        with suppress(UnicodeDecodeError):  # base64 is for PDF alone; a text of any kind is taken as plain
+            return {"type": "text", "media_type": "text/plain", "data": data.decode("utf-8")}
     if isinstance(kept, Mapping) and kept.get("type") == "text":
         with suppress(UnicodeDecodeError):
             return {"type": "text", "media_type": media_type, "data": data.decode("utf-8")}
@@ -307,7 +326,7 @@ def _output(content: Any) -> Any:
     return content
 
 
-def text_of_blocks(blocks: list[Json]) -> str | None:
+def text_of_blocks(blocks: Any) -> str | None:
     """Give the text of a list that is exactly one plain text block, which the API also takes as a string."""
     match blocks:
         case [{"type": "text", "text": str(text)}] if len(blocks[0]) == 2:

@@ -31,6 +31,7 @@ from weft.wire.body import (
     mapping_at,
     need,
     residue,
+    tools_of,
 )
 from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
 
@@ -93,7 +94,7 @@ def _encode_messages(
                 continue
             role = "system"
         if marks is not EMPTY and marks.get("cache"):
-            cached += [block for block in blocks if block["type"] not in THINKING][-1:]  # thinking takes no mark
+            cached += [block for block in blocks if block.get("type") not in THINKING][-1:]  # thinking takes no mark
         if not blocks and merge:
             out.lose(f"context.messages[{m}]", "nothing in it can be sent")
         elif turns and turns[-1]["role"] == role and (merge or marks.get("joins")):
@@ -140,7 +141,8 @@ def _encode_parts(m: int, message: Message, blobs: BlobStore, policy: Policy, ou
         block = encode_part(part, message.role, message.provider, blobs, policy)
         if block.__class__ is dict:
             blocks.append(block)
-            if part.provider_raw is not None and part.type in RETURNED:
+            raw = part.provider_raw
+            if raw is not None and part.type in RETURNED and block.get("type") == raw.get("type"):
                 out.returned(m, p)
         elif block is not None:
             out.lose_part(m, p, str(block))
@@ -149,10 +151,10 @@ def _encode_parts(m: int, message: Message, blobs: BlobStore, policy: Policy, ou
 
 def _join(content: list[Json], blocks: list[Json], policy: Policy) -> None:
     """Add blocks to the message before; the API wants tool results in front of what else a user says."""
-    late = policy.results_first and blocks and blocks[0]["type"] == "tool_result" != content[-1]["type"]
+    late = policy.results_first and blocks and blocks[0].get("type") == "tool_result" != content[-1].get("type")
     content += blocks
     if late:
-        content.sort(key=lambda block: block["type"] != "tool_result")  # stable: order is kept on both sides
+        content.sort(key=lambda block: block.get("type") != "tool_result")  # stable: order is kept on both sides
 
 
 def _encode_system(system: list[Json] | None, spec: RunSpec, policy: Policy, body: Json) -> None:
@@ -184,10 +186,7 @@ def _encode_settings(spec: RunSpec, policy: Policy, out: Encoded) -> None:
     if spec.seed is not None:
         out.lose("seed", "anthropic/messages.create has no seed")
     if spec.tools:
-        body["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.plain_schema()}
-            for tool in spec.tools
-        ]
+        body["tools"] = tools_of(spec, NAME, _tool)
     if spec.tool_choice is not None:
         body["tool_choice"] = thaw(spec.tool_choice)
     if spec.response_schema is not None:
@@ -287,3 +286,7 @@ def _decode_tools(value: Any) -> tuple[list[ToolSpecification], bool]:
             case _:
                 exact = False
     return tools, exact
+
+
+def _tool(tool: ToolSpecification) -> Json:
+    return {"name": tool.name, "description": tool.description, "input_schema": thaw(tool.input_schema)}

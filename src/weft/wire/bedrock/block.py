@@ -14,7 +14,7 @@ from weft.blobs import BlobStore
 from weft.canon import EMPTY, Frozen, Part, Role, freeze, frozen_part, output_text, read_arguments, thaw
 from weft.errors import WireError
 from weft.wire.bedrock.media import KINDS, as_policy, as_text, decode_media, encode_media
-from weft.wire.body import is_failed, is_plain, listed, mapping_at, need, origin, same, unknown
+from weft.wire.body import is_failed, is_plain, listed, maker, mapping_at, need, origin, same, unknown
 from weft.wire.codec import Json, Policy
 
 __all__ = ["NAME", "decode_block", "decode_content", "encode_part", "is_own_block", "made_by", "text_of"]
@@ -123,7 +123,7 @@ def _kept_result(part: Part, raw: Mapping[str, Any]) -> Json:
 
 
 def _thinking(part: Part, raw: Mapping[str, Any] | None, policy: Policy) -> Json | str:
-    made = part.json or EMPTY
+    made = maker(part)
     if made.get("dialect", NAME) != NAME:
         if policy.foreign_thinking == "text" and part.text:
             return {"text": part.text}

@@ -77,7 +77,7 @@ MAX_NAME = 200  # characters of a document's name
 def encode_media(part: Part, role: Role, raw: Mapping[str, Any] | None, blobs: BlobStore, policy: Policy) -> Json | str:
     """Write an image, file, audio or video as its block, or say why it cannot be sent."""
     member = MEMBER[part.type]
-    guarded = raw is not None and "guardContent" in raw
+    guarded = raw is not None and isinstance(raw.get("guardContent"), Mapping)
     kept = _inner(raw, member)
     if kept is None and member == "document" and role != "user" and policy.merge:
         return f"part type {part.type} is not supported for role {role}"
@@ -96,10 +96,12 @@ def encode_media(part: Part, role: Role, raw: Mapping[str, Any] | None, blobs: B
     media_type = part.blob.media_type if part.blob is not None else facts.get("media_type") or facts.get("mime_type")
     if kept is None or _media_type(member, block) != media_type:
         block["format"] = _format(member, media_type)
-    if member == "document":
+    if member == "document" and (kept is None or "name" in kept or policy.merge):
         block["name"] = _name(facts, kept)
     block["source"] = source
-    return {"guardContent": {"image": block}} if guarded else {**thaw(raw or EMPTY), member: block}
+    written: Json = thaw(raw or EMPTY)
+    (written["guardContent"] if guarded else written)[member] = block
+    return written
 
 
 def _inner(raw: Mapping[str, Any] | None, member: str) -> Mapping[str, Any] | None:
@@ -150,7 +152,7 @@ def as_policy(block: Json, policy: Policy) -> Json:
 
 def decode_media(block: Mapping[str, Any], member: str, blobs: BlobStore) -> Part:
     """Read a media block: its bytes into the store, everything else kept beside them."""
-    guarded = "guardContent" in block
+    guarded = isinstance(block.get("guardContent"), Mapping)
     media = block["guardContent"][member] if guarded else block[member]
     kind = KINDS[member]
     attributes = {"name": media["name"]} if isinstance(media.get("name"), str) else {}
@@ -175,7 +177,9 @@ def decode_media(block: Mapping[str, Any], member: str, blobs: BlobStore) -> Par
     if exact and not guarded and len(block) == 1:
         raw = None
     else:
-        raw = freeze({"guardContent": {member: rest}} if guarded else {**block, member: rest})
+        raw = freeze(
+            {**block, "guardContent": {**block["guardContent"], member: rest}} if guarded else {**block, member: rest}
+        )
     blob = blobs.put_blob(data, media_type=media_type, kind=kind)
     return frozen_part(kind, json=freeze(attributes) or None, blob=blob, provider_raw=raw)
 

@@ -35,6 +35,7 @@ ROLES = {"user": "user", "assistant": "assistant", "tool": "user"}
 INSTRUCTING = ("system", "developer")
 SYSTEM_MEMBERS = ("text", "guardContent", "cachePoint")  # what may stand in `system`
 SETTINGS = {"maxTokens": "max_output_tokens", "temperature": "temperature", "topP": "top_p"}
+LEAST = {"maxTokens": 1, "temperature": 0, "topP": 0}  # what boto3 refuses to go below
 CHOICES = {"auto": "auto", "any": "any", "required": "any"}
 # What a bare JSON Schema has and a wrapper around one has not; and what a wrapper has beside its schema.
 SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "$schema", "anyOf", "oneOf", "allOf", "enum", "items", "const"})
@@ -104,7 +105,7 @@ def _encode_parts(m: int, message: Message, blobs: BlobStore, policy: Policy, ou
             out.lose_part(m, p, f"part type {part.type} is not supported for role {message.role}")
         elif block is not None:
             blocks.append(block)
-            if part.provider_raw is not None and part.type in ("thinking", "provider"):
+            if part.provider_raw is not None and (part.type == "provider" or "reasoningContent" in block):
                 out.returned(m, p)
     return blocks
 
@@ -127,15 +128,15 @@ def _join(turn: Json, blocks: list[Json], policy: Policy) -> None:
 
 def _encode_settings(spec: RunSpec, policy: Policy, out: Encoded) -> None:
     body = out.body
-    inference = {
-        key: value
-        for key, value in (
-            ("maxTokens", spec.max_output_tokens),
-            ("temperature", spec.temperature),
-            ("topP", spec.top_p),
-        )
-        if value is not None
-    }
+    inference = {}
+    for key, name in SETTINGS.items():
+        value = getattr(spec, name)
+        if value is None:
+            continue
+        if policy.raw_bytes and value < LEAST[key]:
+            out.lose(name, f"{value} is less than bedrock/converse takes")
+        else:
+            inference[key] = value
     if inference:
         body["inferenceConfig"] = inference
     tools: Json = {"tools": [_encode_tool(tool) for tool in spec.tools]} if spec.tools else {}

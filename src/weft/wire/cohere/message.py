@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.blobs import BlobStore
 from weft.canon import EMPTY, Frozen, Message, Part, freeze, frozen_part, output_text, thaw
-from weft.wire.body import annotation_of, is_failed, listed, residue
+from weft.wire.body import annotation_of, is_failed, listed, maker, residue
 from weft.wire.codec import Encoded, Json, Policy
 from weft.wire.cohere.block import NAME, decode_call, decode_content, decode_plan, encode_block, encode_call
 
@@ -42,9 +42,18 @@ class MessageWriter:
             self._out.lose(f"context.messages[{m}]", f"role {message.role} has no place in cohere chat")
             return []
         if role == "assistant":
-            return [self._marked(message, {"role": role, "content": None, **self.assistant(m, message)})]
+            said = self.assistant(m, message)
+            return self._unless_empty(m, role, message, {"role": role, "content": None, **said}, bool(said))
         content = self._content(m, role, message)
-        return [self._marked(message, {"role": role} if content is None else {"role": role, "content": content})]
+        turn = {"role": role} if content is None else {"role": role, "content": content}
+        return self._unless_empty(m, role, message, turn, content is not None)
+
+    def _unless_empty(self, m: int, role: str, message: Message, turn: Json, has_content: bool) -> list[Json]:
+        """Write a message, unless nothing is left in it where such are refused."""
+        if has_content or not self._policy.tidy:
+            return [self._marked(message, turn)]
+        self._out.lose(f"context.messages[{m}]", f"{role} message has nothing that cohere chat takes")
+        return []
 
     def _marked(self, message: Message, turn: Json) -> Json:
         """Add the fields that the annotation carries."""
@@ -105,7 +114,7 @@ class MessageWriter:
     def _thinking(self, m: int, p: int, part: Part, fields: Json, blocks: list[Json]) -> None:
         policy = self._policy
         raw = part.provider_raw or EMPTY
-        made = part.json or EMPTY
+        made = maker(part)
         if made.get("dialect", NAME) != NAME:
             if policy.foreign_thinking == "text" and part.text:
                 blocks.append({"type": "text", "text": part.text})
@@ -149,15 +158,16 @@ class MessageWriter:
             return None
         turn: Json = {"role": "tool", "tool_call_id": call_id}
         if part.tool_output is not None or self._policy.result_texts:
-            turn["content"] = self._output(part)
+            turn["content"] = self._output(part, message.provider)
         if is_failed(part):
             place = f"context.messages[{m}].parts[{p}]"
             self._out.warnings.append(f"{place}: cohere chat has no mark for a failed tool; the output is sent")
         return self._marked(message, turn)
 
-    def _output(self, part: Part) -> Any:
+    def _output(self, part: Part, provider: str | None) -> Any:
         output, raw = part.tool_output, part.provider_raw
-        if raw is not None and raw.get("role") == "tool" and raw.get("content") == output:
+        is_own = raw is not None and raw.get("role") == "tool" and provider in (None, NAME)
+        if is_own and raw is not None and raw.get("content") == output:
             return thaw(output)  # blocks, as they came
         is_blocks = isinstance(output, (list, tuple)) and all(
             isinstance(item, Mapping) and "type" in item for item in output

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import EMPTY, Frozen, Part, Role, freeze, frozen_part, output_text, read_arguments, thaw
+from weft.canon import EMPTY, Frozen, Part, Role, call_arguments, freeze, frozen_part, output_text, read_arguments, thaw
 from weft.errors import WireError
 from weft.jsontext import loads
-from weft.wire.body import is_plain, mapping_at, origin, same, unknown
+from weft.wire.body import is_plain, maker, mapping_at, origin, same, unknown
 from weft.wire.codec import Json
 from weft.wire.gemini.calls import Calls, is_made_up
 from weft.wire.gemini.keeping import kept, native, opened, signature_of
@@ -100,7 +100,7 @@ def is_own_part(part: Part, provider: str | None) -> bool:
 
 def new_call(part: Part, way: Way) -> Json:
     """Write a call that no block was kept of."""
-    call: Json = {"name": part.tool_name, "args": thaw(part.tool_args) if part.tool_args else {}}
+    call: Json = {"name": part.tool_name, "args": call_arguments(part)}
     if way.ids and not is_made_up(part.tool_call_id):
         call["id"] = part.tool_call_id
     return {"function_call" if way.snake else "functionCall": call}
@@ -124,7 +124,7 @@ def _call(part: Part, raw: Mapping[str, Any] | None, way: Way) -> Json:
     is_kept = bool(call) and way.as_given
     call["name"] = part.tool_name
     if (given is None and not is_kept) or (not same(read_arguments(given), part.tool_args or EMPTY)):
-        call["args"] = thaw(part.tool_args or EMPTY)
+        call["args"] = call_arguments(part)
     if not way.ids:
         call.pop("id", None)
     elif not is_made_up(part.tool_call_id):
@@ -200,7 +200,7 @@ def _parsed(text: str) -> Json:
 
 
 def _thinking(part: Part, raw: Mapping[str, Any] | None, way: Way) -> Json | str:
-    made = part.json or EMPTY
+    made = maker(part)
     if made.get("dialect", NAME) != NAME:
         if way.foreign_thinking == "text" and part.text:
             return {"text": part.text}

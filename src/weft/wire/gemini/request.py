@@ -48,6 +48,7 @@ __all__ = ["decode_request", "encode_request"]
 
 INSTRUCTING = ("system", "developer")
 ROLES = {"user": "user", "model": "assistant"}
+TALKING = frozenset({"user", "assistant", "tool"})
 # How a message was given, where that is not a content with a list of parts: in `extra.gemini.form` of its annotation.
 NO_PARTS, ONE_PART, BARE_TEXT, BARE_PART = "no parts", "one part", "bare text", "bare part"
 
@@ -67,6 +68,8 @@ def encode_request(
     if spec.model:
         out.body["model"] = spec.model
     out.body["contents"] = contents
+    if policy.tidy and not contents:
+        out.errors.append("google/models.generate_content needs contents, and there are none")
     if not way.as_given:
         excuse_unsigned_calls(contents, spec.model, way.spell("thoughtSignature"), out)
     shape = find_shape(spec, way)
@@ -87,6 +90,9 @@ def _encode_messages(messages: Sequence[Message], blobs: BlobStore, way: Way, ou
         role = message.role
         if role in INSTRUCTING:
             system.append((message, parts))
+            continue
+        if role not in TALKING and not way.as_given:
+            out.lose(f"context.messages[{m}]", f"role {role} has no place in models.generate_content")
             continue
         marks = annotation_of(message)
         if not parts and way.merge != "marked":
@@ -151,7 +157,7 @@ def _encode_odd(
     if part.type == "tool_result" and is_failed(part):
         place = f"context.messages[{m}].parts[{p}]"
         out.warnings.append(f"{place}: models.generate_content has no field for a failed tool; the output is sent")
-    if part.type in ("thinking", "provider") or signature_of(block) is not None:
+    if part.type == "provider" or "thought" in block or signature_of(block) is not None:
         out.returned(m, p)
     return block
 

@@ -7,10 +7,11 @@ JSON Schema always.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from weft.canon import ToolSpecification, thaw
+from weft.canon import RunSpec, ToolSpecification, thaw
+from weft.wire.body import tools_of
 from weft.wire.codec import Json
 from weft.wire.gemini.spelling import SNAKE, find, get
 from weft.wire.gemini.way import Way
@@ -26,14 +27,18 @@ SUBSET = frozenset(
 CLOSED = SUBSET | {"additionalProperties"}
 
 
-def write_tools(tools: Iterable[ToolSpecification], way: Way, *, snake: bool) -> list[Json]:
+def write_tools(spec: RunSpec, way: Way, *, snake: bool) -> list[Json]:
     """Write tools as one entry of function declarations."""
-    declared = []
-    for tool in tools:
-        key = _tool_key(tool, way) if way.json_schema else "parameters"
-        written = {"name": tool.name, "description": tool.description}
-        written[SNAKE.get(key, key) if snake else key] = tool.plain_schema()
-        declared.append(written)
+
+    def write(tool: ToolSpecification) -> Json:
+        key = "parameters"
+        if way.json_schema and not is_subset(tool.input_schema, closed=way.config):
+            key = "parametersJsonSchema"
+        written: Json = {"name": tool.name, "description": tool.description}
+        written[SNAKE.get(key, key) if snake else key] = thaw(tool.input_schema)
+        return written
+
+    declared = tools_of(spec, f"gemini {snake} {way.json_schema} {way.config}", write)
     return [{"function_declarations" if snake else "functionDeclarations": declared}]
 
 
@@ -97,22 +102,6 @@ def is_subset(schema: Any, *, closed: bool = False) -> bool:
         if "items" in node:
             todo.append(node["items"])
     return True
-
-
-def _tool_key(tool: ToolSpecification, way: Way) -> str:
-    """Choose the key for a tool's schema. Every request asks for every tool, and schemas cannot change: remembered."""
-    seen = _SEEN.get((id(tool.input_schema), way.config))
-    if seen is None:
-        key = "parameters" if is_subset(tool.input_schema, closed=way.config) else "parametersJsonSchema"
-        if len(_SEEN) >= _MOST_SEEN:
-            _SEEN.clear()
-        # The schema itself is held too, so that its id stays its own.
-        seen = _SEEN[id(tool.input_schema), way.config] = key, tool.input_schema
-    return seen[0]
-
-
-_SEEN: dict[tuple[int, bool], tuple[str, Mapping[str, Any]]] = {}
-_MOST_SEEN = 1000
 
 
 def _json_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -162,7 +162,7 @@ def _put_tools(spec: RunSpec, home: Place, way: Way) -> None:
             others = other_tools(held)
             home.drop("tools")
     if spec.tools or others:
-        functions = write_tools(spec.tools, way, snake=home.snake) if spec.tools else []
+        functions = write_tools(spec, way, snake=home.snake) if spec.tools else []
         home.put("tools", [*functions, *others])
 
 
@@ -235,7 +235,7 @@ def _take_rest(kept: Json, known: Json, *, snake: bool) -> None:
         known["tool_choice"] = _take(kept, key, "toolConfig", snake=snake)
     if tools := read_tools(kept.get("tools")):
         known["tools"] = tools
-        if same(write_tools(tools, _FAITHFUL, snake=snake), kept["tools"]):
+        if same(write_tools(RunSpec("", "", "", tools=tuple(tools)), _FAITHFUL, snake=snake), kept["tools"]):
             del kept["tools"]
 
 

@@ -16,6 +16,7 @@ from weft.wire.body import (
     from_base64,
     is_failed,
     listed,
+    maker,
     mapping_at,
     optional_text,
     origin,
@@ -119,7 +120,7 @@ class MessageWriter:
             self._out.lose_part(m, p, "image without blob")
 
     def _thinking(self, m: int, p: int, part: Part, fields: Json, texts: list[str]) -> None:
-        made = part.json or EMPTY
+        made = maker(part)
         if made.get("dialect", NAME) != NAME:
             if self._policy.foreign_thinking == "text" and part.text:
                 texts.append(part.text)

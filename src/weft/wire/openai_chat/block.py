@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from weft.blobs import BlobStore
 from weft.canon import (
     EMPTY,
     Frozen,
     Part,
+    call_text,
     freeze,
     frozen_part,
     output_text,
@@ -25,7 +24,6 @@ from weft.canon import (
     write_arguments,
 )
 from weft.errors import WireError
-from weft.jsontext import dumps_text
 from weft.wire.body import is_plain, listed, mapping_at, optional_text, origin, unknown
 from weft.wire.codec import Json, Policy
 from weft.wire.openai_chat.media import URLS, decode_audio, decode_file, decode_url, encode_media
@@ -235,24 +233,10 @@ def _arguments(part: Part, kept: Mapping[str, Any]) -> Any:
     text = kept.get("arguments")
     arguments = part.tool_args or EMPTY
     if text.__class__ is str:
-        return _unless_changed(text, arguments)
+        return call_text(part, text)
     if text is not None and part.json is not None and is_same(read_arguments(text), arguments):
         return thaw(text)  # this server takes, or gives, an object
-    return write_arguments(arguments)
-
-
-def _unless_changed(text: str, arguments: Mapping[str, Any]) -> str:
-    """Give the text if it says these arguments, else one that does. The cheaper ways to tell come first."""
-    try:
-        said = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        said = None
-    if said.__class__ is dict and is_same(said, arguments):  # a frozen mapping equals a plain one, but for its lists
-        return text
-    written = write_arguments(arguments)
-    if said.__class__ is dict and dumps_text(said) == written:
-        return text
-    return text if is_same(read_arguments(text), arguments) else written
+    return call_text(part)
 
 
 def is_same(one: Any, other: Any) -> bool:

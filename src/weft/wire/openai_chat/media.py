@@ -105,7 +105,7 @@ def _file(part: Part, raw: Mapping[str, Any] | None, facts: Json, blobs: BlobSto
             kept["file"]["file_data"] = before + to_base64(blobs.get_blob(part.blob))
         return kept
     file: Json = {"file_id": part.text} if part.text else {}
-    file |= {key: facts[key] for key in ("file_id", "file_data", "filename") if facts.get(key)}
+    file |= {key: facts[key] for key in ("file_id", "file_data", "filename") if isinstance(facts.get(key), str)}
     if part.blob is not None and "file_id" not in file and "file_data" not in file:
         data = blobs.get_blob(part.blob)
         file["file_data"] = to_base64(data) if policy.bare_base64 else data_url(part.blob.media_type, data)

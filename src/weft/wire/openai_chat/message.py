@@ -16,6 +16,7 @@ from weft.canon import (
     Frozen,
     Message,
     Part,
+    call_text,
     freeze,
     frozen_part,
     output_text,
@@ -23,7 +24,7 @@ from weft.canon import (
     thaw,
     write_arguments,
 )
-from weft.wire.body import annotation_of, from_base64, is_failed, listed, residue, to_base64
+from weft.wire.body import annotation_of, from_base64, is_failed, listed, maker, residue, to_base64
 from weft.wire.codec import Encoded, Json, Policy
 from weft.wire.openai_chat.block import (
     FIELDS,
@@ -143,7 +144,7 @@ class MessageWriter:
                 blocks.append({"type": "text", "text": part.text})
             elif kind == "tool_call":
                 if part.provider_raw is None and part.tool_call_id and part.tool_name:
-                    function = {"name": part.tool_name, "arguments": write_arguments(part.tool_args)}
+                    function = {"name": part.tool_name, "arguments": call_text(part)}
                     calls.append({"id": part.tool_call_id, "type": "function", "function": function})
                 else:
                     self._call(m, p, part, message.provider, calls, fields)
@@ -190,7 +191,7 @@ class MessageWriter:
         """Send reasoning back to who produced it, in the fields or the block it came in; else by the policy."""
         policy = self._policy
         raw = part.provider_raw or EMPTY
-        made = part.json or EMPTY
+        made = maker(part)
         if made.get("dialect", NAME) != NAME:
             if policy.foreign_thinking == "text" and part.text:
                 blocks.append({"type": "text", "text": part.text})
@@ -270,17 +271,17 @@ class MessageWriter:
                 return None
             turn = {"role": "tool", "tool_call_id": call_id}
         if part.tool_output is not None or self._policy.tidy or self._policy.result_texts:
-            turn["content"] = self._output(part)
+            turn["content"] = self._output(part, message.provider)
         if is_failed(part):
             place = f"context.messages[{m}].parts[{p}]"
             self._out.warnings.append(f"{place}: chat.completions has no mark for a failed tool; the output is sent")
         return self._written(m, message, turn)[0] if marks else turn
 
-    def _output(self, part: Part) -> Any:
+    def _output(self, part: Part, provider: str | None) -> Any:
         output = part.tool_output
         if output.__class__ is str:
             return output
-        raw = part.provider_raw
+        raw = part.provider_raw if provider != "cohere" else None  # whose messages look the same, but for their blocks
         if raw is not None and raw.get("role") == "tool" and is_same(raw.get("content"), output):
             return thaw(output)  # blocks, as they came
         if self._policy.result_texts:

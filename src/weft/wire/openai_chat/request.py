@@ -22,6 +22,7 @@ from weft.wire.body import (
     need,
     optional_text,
     residue,
+    tools_of,
 )
 from weft.wire.callids import with_call_ids
 from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
@@ -90,20 +91,10 @@ def _settings(spec: RunSpec, body: Json) -> None:
         if (value := getattr(spec, field)) is not None:
             body[key] = value
     if spec.tools and "tools" not in extra and "functions" not in extra:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": thaw(tool.input_schema),
-                },
-            }
-            for tool in spec.tools
-        ]
+        body["tools"] = tools_of(spec, NAME, _tool)
     if spec.tool_choice is not None:
         body["tool_choice"] = thaw(spec.tool_choice)
-    if spec.response_schema is not None and "response_format" not in extra:
+    if spec.response_schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": thaw(spec.response_schema)}
     if spec.response_modalities:
         body["modalities"] = list(spec.response_modalities)
@@ -170,11 +161,12 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
     if body.get("tool_choice") is not None:
         known["tool_choice"] = body["tool_choice"]
         taken.add("tool_choice")
+    beside: Json = {}
     match body.get("response_format"):
         case {"type": "json_schema", "json_schema": Mapping() as schema, **more}:
             known["response_schema"] = schema
-            if not more:
-                taken.add("response_format")
+            taken.add("response_format")
+            beside = {"response_format": more} if more else {}
     modalities = body.get("modalities")
     if isinstance(modalities, (list, tuple)) and modalities and all(isinstance(each, str) for each in modalities):
         known["response_modalities"] = modalities
@@ -184,7 +176,7 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
         raise WireError(f"must be a string, not {type(model).__name__}", where="model")
     if model:
         taken.add("model")
-    return RunSpec(provider, ENDPOINT, model or "", extra_body=residue(body, *taken), **known)
+    return RunSpec(provider, ENDPOINT, model or "", extra_body={**residue(body, *taken), **beside}, **known)
 
 
 def _decode_tools(value: Any) -> tuple[list[ToolSpecification], bool]:
@@ -223,3 +215,8 @@ def _decode_functions(value: Any) -> list[ToolSpecification]:
                     )
                 )
     return tools
+
+
+def _tool(tool: ToolSpecification) -> Json:
+    schema = thaw(tool.input_schema)
+    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": schema}}

@@ -58,7 +58,7 @@ def encode_block(part: Part, role: str, blobs: BlobStore, policy: Policy) -> Jso
             if not part.text and raw is None and policy.joiner is not None:
                 return "empty text"
             text = {"type": TEXT.get(role, "input_text"), "text": part.text or ""}
-            return text if raw is None or raw.get("type") not in TEXTS else _over(raw, text, policy)
+            return _over(raw, text, policy) if raw is not None and _is_own_text(raw, policy) else text
         case "refusal" if role == "assistant":
             refusal = {"type": "refusal", "refusal": part.text or ""}
             return refusal if raw is None or raw.get("type") != "refusal" else _over(raw, refusal, policy)
@@ -77,6 +77,12 @@ def encode_block(part: Part, role: str, blobs: BlobStore, policy: Policy) -> Jso
             return block
         case _:
             return f"part type {part.type} is not supported for role {role}"
+
+
+def _is_own_text(raw: Mapping[str, Any], policy: Policy) -> bool:
+    """Tell whether a kept text is one of this API's; a bare `text` may be anyone's, and is only said back as heard."""
+    kind = raw.get("type")
+    return kind in TEXTS and (kind != "text" or policy.joiner is None)
 
 
 def _is(raw: Mapping[str, Any] | None, kind: str) -> bool:

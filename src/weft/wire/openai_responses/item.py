@@ -14,7 +14,7 @@ from typing import Any
 from weft.blobs import BlobStore
 from weft.canon import EMPTY, Frozen, Part, freeze, frozen_part, output_text, read_arguments, thaw, write_arguments
 from weft.errors import WireError
-from weft.wire.body import is_plain, media_part, origin, to_base64, unknown
+from weft.wire.body import is_plain, maker, media_part, origin, to_base64, unknown
 from weft.wire.codec import Json, Policy
 from weft.wire.openai_responses.content import NAME
 
@@ -138,7 +138,7 @@ def _result(part: Part, role: str, speech: Speech) -> Json | str:
 
 def _reasoning(part: Part, speech: Speech) -> Json | str:
     raw = part.provider_raw
-    made = part.json or EMPTY
+    made = maker(part)
     own = raw is not None and raw.get("type") == "reasoning" and made.get("dialect", NAME) == NAME
     if own and (speech.answering or speech.provider in (None, made.get("provider", speech.provider))):
         if not (speech.exact or speech.stored or (raw or EMPTY).get("encrypted_content")):

@@ -59,6 +59,9 @@ class Items:
     def add(self, m: int, message: Message, layout: Mapping[str, Any] = EMPTY) -> None:
         """Write one message."""
         parts = message.parts
+        if message.role not in ROLES and message.role != "tool" and not self._exact:
+            self._out.lose(f"context.messages[{m}]", f"role {message.role} has no place in responses")
+            return
         if len(parts) == 1 and self._plain and self._one(parts[0], message.role):
             return
         before = len(self.items)
@@ -140,6 +143,8 @@ class Items:
         item = encode_item(part, role, message.provider, self._speech)
         if isinstance(item, str):
             self._out.lose_part(m, p, item)
+        elif part.type == "thinking" and item is not None and item.get("type") == "message":
+            self._said_aloud(item, role)
         elif item is not None:
             self.items.append(item)
             if part.type in ("thinking", "compaction", "provider") and part.provider_raw is not None:
@@ -149,6 +154,11 @@ class Items:
             elif part.type == "tool_result" and is_failed(part):
                 place = f"context.messages[{m}].parts[{p}]"
                 self._out.warnings.append(f"{place}: {self._speech.endpoint} has no way to say that a tool failed")
+
+    def _said_aloud(self, item: Json, role: str) -> None:
+        """Write another provider's reasoning as the text it is sent as."""
+        for block in item["content"]:
+            self._join({**REQUIRED["output_text"], **block} if self._speech.policy.typed else block, role, None)
 
     def _block(self, m: int, p: int, part: Part, role: str) -> Json | None:
         policy = self._speech.policy

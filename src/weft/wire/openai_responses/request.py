@@ -20,6 +20,7 @@ from weft.wire.body import (
     listed,
     mapping_at,
     residue,
+    tools_of,
 )
 from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
 from weft.wire.openai_responses.content import NAME
@@ -117,16 +118,9 @@ def _encode_settings(spec: RunSpec, policy: Policy, out: Encoded) -> None:
     if spec.seed is not None:
         out.lose("seed", f"openai/{CREATE} has no seed")
     if spec.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": thaw(tool.input_schema),
-                **({"strict": None} if policy.typed else {}),
-            }
-            for tool in spec.tools
-        ]
+        body["tools"] = tools_of(spec, NAME, _tool)
+        for tool in body["tools"] if policy.typed else ():
+            tool["strict"] = None
     if spec.tool_choice is not None:
         body["tool_choice"] = thaw(spec.tool_choice)
     if spec.response_schema is not None:
@@ -297,3 +291,8 @@ def _decode_tools(value: Any) -> tuple[list[ToolSpecification], bool]:
             case _:
                 exact = False
     return tools, exact
+
+
+def _tool(tool: ToolSpecification) -> Json:
+    parameters = thaw(tool.input_schema)
+    return {"type": "function", "name": tool.name, "description": tool.description, "parameters": parameters}
