@@ -23,6 +23,7 @@ __all__ = [
     "StoreBusyError",
     "StoreError",
     "ThreadCycleError",
+    "ToolError",
     "TraceFormatError",
     "TurnNotFoundError",
     "UnknownBookmarkError",
@@ -110,7 +111,12 @@ class McpError(WeftError):
     def __init__(self, message: str, *, code: int) -> None:
         """Keep the server's code beside its message."""
         self.code = code
+        self.message = message
         super().__init__(f"MCP Error ({code}): {message}")
+
+
+class ToolError(WeftError):
+    """A tool server could not be started, reached or understood."""
 
 
 class StoreError(WeftError):

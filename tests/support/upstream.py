@@ -53,6 +53,7 @@ class Upstream:
     answers: list[Answer]
     asked: list[Asked] = field(default_factory=list)
     connections: int = 0
+    was_asked: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)  # the caller closed while an answer was under way
 
     def answer(self) -> Answer:
@@ -103,6 +104,7 @@ async def _exchange(far: Upstream, reader: asyncio.StreamReader, writer: asyncio
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     far.asked.append(Asked(method, path, headers, body))
+    far.was_asked.set()
     answer = far.answer()
     if answer.drop:
         return False

@@ -1,0 +1,137 @@
+"""Keeping turns: appending beside a bare sqlite3 insert and beside llm 0.36, resolving, and first pages of a big store.
+
+`python -m benchmarks.bench_store --full` asks a store of 1,000,000 turns (100,000 without it). With WEFT_BENCH_URL set
+to an empty PostgreSQL database, weft's side of the comparisons runs there; its peers stay on SQLite.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import weft
+from benchmarks.harness import Case, Options, Peer, compare, report
+from benchmarks.workloads.store import FOLDER, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BARE = [
+    Case("append", "append one turn, durable", goal=0.8),
+    Case("resolve_1000", "resolve a thread of 1,000 turns", goal=1 / 3),
+    Case("resolve_10000", "resolve a thread of 10,000 turns"),
+]
+LLM = [Case("append", "append one turn, durable", goal=3)]
+PAGE_MS = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bare(Peer):
+    """The sqlite3 module of this very Python."""
+
+    def python(self) -> Path:
+        """Return the interpreter that runs this."""
+        return Path(sys.executable)
+
+
+def run(options: Options, *, turns: int = 100_000) -> bool:
+    """Measure and print; True when the goals are met."""
+    import sqlite3  # noqa: PLC0415
+
+    bare = Bare("sqlite3", sqlite3.sqlite_version)
+    beside_bare = compare("store", BARE, peer=bare, workload="store", check="same_answer", options=options)
+    met = report(beside_bare)
+    met &= report(compare("store", LLM, peer=Peer("llm", "0.36"), workload="store", check=None, options=options))
+    for left in FOLDER.iterdir():  # the workers are ended by a signal and cannot tidy up after themselves
+        if left.name.startswith(("weft-", "sqlite3-", "llm-")):
+            shutil.rmtree(left)
+    by_name = {result.case.function: result for result in beside_bare}
+    met &= _line(
+        "10,000 turns cost of 1,000", by_name["resolve_10000"].weft_us / by_name["resolve_1000"].weft_us, 11, "x"
+    )
+    return _disk() & _pages(turns) & met
+
+
+def _disk() -> bool:
+    """Store 1,000 requests that each resend their whole history; messages of 0.3 to 12 kB, as a coding agent's are."""
+    folder = Path(tempfile.mkdtemp(dir=FOLDER))
+    try:
+        luck = random.Random(3)  # noqa: S311
+        line = " ".join(texts(400, 3))
+        messages = []
+        for n in range(1000):
+            start, size = luck.randrange(len(line) // 2), int(300 * 40 ** luck.random())
+            role = "user" if n % 2 == 0 else "assistant"
+            messages.append({"role": role, "content": f"{n} {line[start : start + size]}"})
+        with weft.open_store(folder / "store") as store:
+            for count in range(1, len(messages) + 1):
+                store.import_messages(messages[:count])
+            store.search("word")
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        return _line(
+            "disk of 1,000 growing requests, of the distinct",
+            size / sum(len(json.dumps(m)) for m in messages),
+            1.3,
+            "x",
+        )
+    finally:
+        shutil.rmtree(folder)
+
+
+def _pages(turns: int) -> bool:
+    """Ask a large store for its first pages."""
+    folder = Path(tempfile.mkdtemp(dir=FOLDER))
+    said = texts(5000, 5)
+    try:
+        with weft.open_store(folder / "store") as store:
+            for start in range(0, turns, 5_000):
+                store.import_messages(
+                    [
+                        {"role": "user", "content": f"{start + n} {said[n][:200]}"}
+                        for n in range(min(5_000, turns - start))
+                    ]
+                )
+            store.add_turn("named", bookmark="named")
+            store.search("catch up")
+            word = said[0].split()[0]
+            questions: dict[str, Callable[[], Any]] = {
+                "headish": lambda: store.find("named"),
+                "log": lambda: store.log(limit=50),
+                "threads": lambda: store.threads(limit=50),
+                "search, common word": lambda: store.search(word),
+                "search, one turn": lambda: store.search("4321"),
+                "search, filtered": lambda: store.search(word, role="user"),
+            }
+            met = True
+            for name, ask in questions.items():
+                met &= _line(f"{name} among {turns:,} turns", _median_ms(ask), PAGE_MS, " ms")
+            return met
+    finally:
+        shutil.rmtree(folder)
+
+
+def _median_ms(ask: Callable[[], Any]) -> float:
+    times = []
+    for _ in range(7):
+        begun = perf_counter()
+        ask()
+        times.append((perf_counter() - begun) * 1000)
+    return median(times)
+
+
+def _line(what: str, value: float, most: float, unit: str) -> bool:
+    met = value <= most
+    print(f"{what:<52} {value:>8.2f}{unit}   <= {most:g}{unit}{'' if met else '  MISSED'}")
+    return met
+
+
+if __name__ == "__main__":
+    sys.exit(0 if run(Options(), turns=1_000_000 if "--full" in sys.argv else 100_000) else 1)

@@ -1,0 +1,47 @@
+"""Turns and threads: adding, naming, walking, branching, and everything else one does with kept conversations.
+
+The front door of the room. Rows and SQL are in weft.store; which turn comes next is decided here.
+"""
+
+from __future__ import annotations
+
+from weft.threads.append import Addition
+from weft.threads.diff import ThreadDiff
+from weft.threads.editing import draft_of, edited_blocks
+from weft.threads.forget import Removal
+from weft.threads.library import Store, open_store
+from weft.threads.listing import (
+    LogEntry,
+    ThreadEntry,
+    entries_of,
+    gist_of_blocks,
+    log_of,
+    short_length,
+    threads_of,
+)
+from weft.threads.searching import SearchHit
+from weft.threads.tree import TreeNode, tree_of
+from weft.threads.turn import Thread, Turn, first_words
+
+__all__ = [
+    "Addition",
+    "LogEntry",
+    "Removal",
+    "SearchHit",
+    "Store",
+    "Thread",
+    "ThreadDiff",
+    "ThreadEntry",
+    "TreeNode",
+    "Turn",
+    "draft_of",
+    "edited_blocks",
+    "entries_of",
+    "first_words",
+    "gist_of_blocks",
+    "log_of",
+    "open_store",
+    "short_length",
+    "threads_of",
+    "tree_of",
+]

@@ -1,0 +1,174 @@
+"""Bringing in what was said elsewhere: messages as a chain of turns, and whole frames with their own ids.
+
+Messages are matched against what is stored: an agent that resends its whole history with every request finds all of it
+there, and only what is new is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from weft import jsontext
+from weft.blobs import BlobStore
+from weft.canon import Message
+from weft.errors import BookmarkConflictError, InvalidContentError, UsageError
+from weft.ids import is_turn_id, normal_id
+from weft.store import JSON_TYPE, TURN, Draft, FrameStore, FrameWriter, Spot
+from weft.threads.append import ROLES, check_move
+from weft.threads.blocks import blocks_from
+from weft.threads.bookmarks import point
+from weft.threads.convert import TurnDraft, turns_from_messages
+from weft.threads.headish import Headish, check_bookmark_name, find
+
+__all__ = ["continues_of", "import_frames", "import_messages"]
+
+
+def import_messages(
+    store: FrameStore,
+    messages: Iterable[Message | Mapping[str, Any]],
+    *,
+    parent: Headish | None = None,
+    blobs: BlobStore | None = None,
+    bookmark: str | None = None,
+) -> list[str]:
+    """Store messages as a chain after `parent`; give the turn ids of all of them, found or new.
+
+    A turn that is there already is used again if it has the same parent, role and content, and nothing else to say.
+    """
+    if bookmark is not None:
+        check_bookmark_name(bookmark)
+    drafts = _drafts(list(messages), blobs)
+    payloads = [jsontext.dumps(draft.blocks) for draft in drafts]
+    digests = [hashlib.sha256(payload).digest() for payload in payloads]
+    wanted = [(draft.role, digest) for draft, digest in zip(drafts, digests, strict=True)]
+    for index, draft in enumerate(drafts):
+        if draft.cache or draft.extra.keys() - {"message"}:
+            wanted = wanted[:index]  # such a turn says more than its content, so it is never taken for another
+            break
+
+    def write(writer: FrameWriter) -> list[str]:
+        start = None if parent is None else find(writer, parent)
+        found = writer.matching_chain(None if start is None else start.seq, wanted)
+        above = writer.spots_at(found)
+        ids = [spot.id for spot in above]
+        last: Spot | None = above[-1] if above else start
+        for number in range(len(ids), len(drafts)):
+            draft = drafts[number]
+            parents = [] if last is None else [last]
+            meta: dict[str, Any] = {"role": draft.role, "content_type": JSON_TYPE, "options": {}}
+            head = last.head if last is not None and last.head_is_kept else None
+            if number == len(drafts) - 1 and bookmark is not None:
+                check_move(writer, bookmark, parents, may_move=False)
+                head = bookmark
+            if head is not None:
+                meta["head"] = head
+            meta["continues"] = [spot.id for spot in parents]
+            if draft.cache:
+                meta["cache"] = True
+            meta.update(draft.extra)
+            turn_id, _, _ = writer.append(Draft(TURN, meta, payloads[number], parents))
+            ids.append(turn_id)
+            last = writer.spots([turn_id])[0]
+        if bookmark is not None and last is not None and last.head != bookmark:
+            holder = writer.bookmark_spot(bookmark)
+            if holder is not None and holder.seq != last.seq:
+                raise BookmarkConflictError(f"bookmark {bookmark!r} is on turn {holder.id}, another branch")
+            point(writer, bookmark, last.seq, last.id)
+        return ids
+
+    known = store.matching_chain(None if parent is None else find(store, parent).seq, wanted)
+    if len(known) == len(drafts) and bookmark is None:
+        return [spot.id for spot in store.spots_at(known)]
+    return store.write(write)
+
+
+def _drafts(messages: Sequence[Message | Mapping[str, Any]], blobs: BlobStore | None) -> list[TurnDraft]:
+    canonical = [message for message in messages if isinstance(message, Message)]
+    if len(canonical) == len(messages):
+        drafts, excluded = turns_from_messages(canonical, blobs)
+        if excluded:
+            raise UsageError(f"{excluded[0].description}: {excluded[0].reason}")
+        return drafts
+    if canonical:
+        raise UsageError("messages are Messages or records with role and content, not both")
+    return [_draft(message) for message in messages if isinstance(message, Mapping)]
+
+
+def _draft(record: Mapping[str, Any]) -> TurnDraft:
+    role = record.get("role", "user")
+    if role not in ROLES:
+        raise UsageError(f"role is one of {', '.join(ROLES)}, not {role!r}")
+    draft = TurnDraft(role)
+    content = record.get("content")
+    draft.blocks = blocks_from(content, is_json=not isinstance(content, str))
+    draft.cache = record.get("cache") is True
+    return draft
+
+
+# -- whole frames --------------------------------------------------------------------------------------------------
+
+
+def import_frames(store: FrameStore, frames: Iterable[tuple[Mapping[str, Any], bytes | None]]) -> int:
+    """Take in frames of another store with their ids and their payloads; give how many were new.
+
+    Nothing is required of them but an id: parents may be missing or come later, bookmarks may stand in `continues`,
+    circles are possible. What leads nowhere is linked as soon as what it names arrives.
+    """
+    checked = [(_checked(frame), payload) for frame, payload in frames]
+
+    def write(writer: FrameWriter) -> int:
+        known = writer.frames([frame["id"] for frame, _ in checked])
+        count = 0
+        for (frame, payload), there in zip(checked, known, strict=True):
+            if there is not None:
+                continue
+            entries = continues_of(frame["meta"], frame["id"]) if frame["topic"] == TURN else []
+            writer.append(Draft(frame["topic"], frame["meta"], payload, (), list(enumerate(entries)), id=frame["id"]))
+            count += 1
+        if count:
+            writer.note("out_of_order", "1")
+            _relink(writer)
+        return count
+
+    return store.write(write)
+
+
+def continues_of(meta: Mapping[str, Any], frame_id: str) -> list[str]:
+    """Read `continues` in any of its three forms [T-13]."""
+    value = meta.get("continues")
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
+        return list(value)
+    raise InvalidContentError(f"turn {frame_id}: the value of continues is invalid: {value!r}")
+
+
+def _checked(frame: Mapping[str, Any]) -> dict[str, Any]:
+    frame_id, topic, meta = frame.get("id"), frame.get("topic"), frame.get("meta")
+    if not isinstance(frame_id, str) or not is_turn_id(frame_id):
+        raise UsageError(f"a frame's id has 25 letters and digits, not {frame_id!r}")
+    if not isinstance(topic, str) or not topic:
+        raise UsageError(f"frame {frame_id} has no topic")
+    if meta is not None and not isinstance(meta, Mapping):
+        raise UsageError(f"frame {frame_id}: meta is {type(meta).__name__}, not an object")
+    return {"id": normal_id(frame_id), "topic": topic, "meta": dict(meta or {})}
+
+
+def _relink(writer: FrameWriter) -> None:
+    """Lead every entry that leads nowhere to its turn, if that is there now; names as of the referring turn [T-34]."""
+    links = writer.unresolved()
+    if not links:
+        return
+    referring = {spot.seq: spot for spot in writer.spots_at(sorted({link.child for link in links}))}
+    for link in links:
+        ref = link.ref or ""
+        if is_turn_id(ref):
+            found = writer.spots([normal_id(ref)])[0]
+        else:
+            found = writer.bookmark_spot(ref, before_id=referring[link.child].id)
+        if found is not None:
+            writer.relink(link._replace(parent=found.seq))
