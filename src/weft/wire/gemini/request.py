@@ -35,6 +35,7 @@ from weft.wire.gemini.part import (
     PROVIDER,
     decode_part,
     encode_part,
+    is_own_part,
     made_by,
     new_call,
     new_result,
@@ -133,6 +134,9 @@ def _encode_parts(
                 continue
         elif kind == "tool_call" and part.tool_name:
             names[part.tool_call_id or ""] = part.tool_name
+            if message.role == "assistant" and not is_own_part(part, message.provider):  # another provider's call
+                written.append(new_call(part, way))
+                continue
         block = _encode_odd(m, p, message, blobs, way, out, names)
         if block is not None:
             written.append(block)
