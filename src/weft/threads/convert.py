@@ -7,14 +7,11 @@ under `provider_raw` in the block or `annotation` in the meta, where only weft l
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft import jsontext
-from weft.blobs import BlobReference, BlobStore, media_kind
-from weft.canon import ExcludedItem, Message, Part, thaw
+from weft.blobs import BlobStore, InMemoryBlobStore
+from weft.canon import ExcludedItem, Message, Part, read_block, thaw, write_block
 from weft.ids import id_time
 from weft.store import Flag, TurnRow
 from weft.threads.blocks import blocks_of, extra_of
@@ -23,7 +20,6 @@ __all__ = ["TurnDraft", "messages_from_turn", "turns_from_messages"]
 
 _CACHE = "cache"
 _ROLES_IN_TURNS = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "user"}
-_MEDIA = {"image", "audio", "video", "file"}
 
 
 class TurnDraft:
@@ -92,73 +88,10 @@ def _text(value: Any) -> str | None:
 
 
 def _part(block: Any, blobs: BlobStore, name: str | None) -> Part:
-    if not isinstance(block, Mapping):
+    """Read one stored block; what is none, which only an older store can hold, is kept as it is."""
+    if _text(_type(block)) is None:
         return Part("json", json={"value": block})
-    kept = block.get("provider_raw")
-    if isinstance(kept, Mapping):
-        block = {key: value for key, value in block.items() if key != "provider_raw"}
-    else:
-        kept = None
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return Part("text", text=text, provider_raw=kept or (block if len(block) > 2 else None))
-        case {"type": "thinking", "thinking": str(text)}:
-            return Part("thinking", text=text, provider_raw=kept or block)
-        case {"type": "redacted_thinking"}:
-            return Part("thinking", provider_raw=kept or block)
-        case {"type": "refusal", "refusal": str(text)}:
-            return Part("refusal", text=text, provider_raw=kept)
-        case {"type": "tool_use", "name": str(tool)}:
-            arguments = block.get("input")
-            return Part(
-                "tool_call",
-                tool_call_id=_text(block.get("id")),
-                tool_name=tool,
-                tool_args=arguments if isinstance(arguments, Mapping) else {},
-                provider_raw=kept or block,
-            )
-        case {"type": "tool_result"}:
-            return Part(
-                "tool_result",
-                tool_call_id=_text(block.get("tool_use_id")),
-                tool_name=_text(block.get("name")),
-                tool_output=_output(block.get("content")),
-                provider_raw=kept or block,
-            )
-        case {
-            "type": "document" | "image" | "audio" | "video" | "file",
-            "source": {"type": "base64", "data": str(data)},
-        }:
-            return _media_part(block, data, blobs, name, kept)
-    return Part("provider", provider_raw=block)
-
-
-def _output(content: Any) -> Any:
-    """Give a tool's output: the text if it is one text block, else the blocks [R-8]."""
-    match content:
-        case [{"type": "text", "text": str(text)}]:
-            return text
-        case None:
-            return []
-    return content
-
-
-def _media_part(
-    block: Mapping[str, Any], data: str, blobs: BlobStore, name: str | None, kept: Mapping[str, Any] | None
-) -> Part:
-    try:
-        payload = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        return Part("provider", provider_raw=block)
-    media_type = _text(block["source"].get("media_type"))
-    kind = media_kind(media_type)
-    ref = blobs.put_blob(payload, media_type=media_type, kind=kind)
-    raw = dict(kept) if kept else {key: value for key, value in block.items() if key not in ("type", "source")}
-    if block["type"] != "document":
-        raw.setdefault("type", block["type"])
-    if name is not None:
-        raw["name"] = name
-    return Part(kind, blob=ref, provider_raw=raw or None)
+    return read_block(block if name is None else {**block, "name": name}, blobs)
 
 
 # -- to turns ------------------------------------------------------------------------------------------------------
@@ -182,10 +115,9 @@ def turns_from_messages(
             if part.type == "annotation":
                 _annotate(draft, part)
                 continue
-            block = _block(part, blobs)
-            if block is None:
-                where = f"messages[{number}].parts[{place}]"
-                excluded.append(ExcludedItem(where, f"a turn has no block for {part.type} without provider_raw"))
+            block = _block(part, blobs, message.provider)
+            if isinstance(block, str):
+                excluded.append(ExcludedItem(f"messages[{number}].parts[{place}]", block))
             else:
                 draft.blocks.append(block)
         about = {key: value for key, value in (("id", message.id), ("provider", message.provider)) if value is not None}
@@ -202,58 +134,8 @@ def _annotate(draft: TurnDraft, part: Part) -> None:
         draft.extra["annotation"] = {**draft.extra.get("annotation", {}), **said}
 
 
-def _block(part: Part, blobs: BlobStore | None) -> dict[str, Any] | None:
-    raw: dict[str, Any] | None = thaw(part.provider_raw) if part.provider_raw is not None else None
-    kind = raw.get("type") if raw is not None else None
-    match part:
-        case Part(type="text", text=str(text)):
-            if raw is not None and kind == "text" and raw.get("text") == text:
-                return raw
-            return _with_raw({"type": "text", "text": text}, raw)
-        case Part(type="thinking"):
-            if raw is not None and kind in ("thinking", "redacted_thinking"):
-                return raw
-            return _with_raw({"type": "thinking", "thinking": part.text or ""}, raw)
-        case Part(type="refusal"):
-            return _with_raw({"type": "refusal", "refusal": part.text or ""}, raw)
-        case Part(type="tool_call"):
-            if raw is not None and kind == "tool_use" and raw.get("input") == thaw(part.tool_args or {}):
-                return raw
-            block = {"type": "tool_use"} if part.tool_call_id is None else {"type": "tool_use", "id": part.tool_call_id}
-            return _with_raw({**block, "name": part.tool_name or "", "input": thaw(part.tool_args or {})}, raw)
-        case Part(type="tool_result"):
-            return _result_block(part, raw)
-        case Part(type="image" | "audio" | "video" | "file", blob=BlobReference() as ref) if blobs is not None:
-            return _document_block(ref, blobs.get_blob(ref), raw)
-        case Part(type="json", json=value) if value is not None:
-            return raw or {"type": "text", "text": jsontext.dumps_text(value)}
-    return raw
-
-
-def _result_block(part: Part, raw: dict[str, Any] | None) -> dict[str, Any]:
-    if raw is not None and raw.get("type") == "tool_result" and "content" in raw:
-        return raw
-    output = thaw(part.tool_output)
-    text = output if isinstance(output, str) else jsontext.dumps_text(output)
-    block: dict[str, Any] = {"type": "tool_result", "name": part.tool_name or ""}
-    if part.tool_call_id is not None:
-        block["tool_use_id"] = part.tool_call_id
-    block["content"] = [{"type": "text", "text": text}]
-    if raw is not None and raw.get("is_error") is True:
-        block["is_error"] = True
-    return _with_raw(block, raw)
-
-
-def _document_block(ref: BlobReference, data: bytes, raw: dict[str, Any] | None) -> dict[str, Any]:
-    source = {
-        "type": "base64",
-        "media_type": ref.media_type or "application/octet-stream",
-        "data": base64.b64encode(data).decode("ascii"),
-    }
-    kept = {key: value for key, value in (raw or {}).items() if key not in ("type", "source")}
-    return {"type": "document", "source": source, **kept}
-
-
-def _with_raw(block: dict[str, Any], raw: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Keep another dialect's form of a part beside the block, so that it can go back to where it came from."""
-    return block if raw is None else {**block, "provider_raw": raw}
+def _block(part: Part, blobs: BlobStore | None, provider: str | None) -> dict[str, Any] | str:
+    if part.blob is not None and blobs is None:
+        return f"the bytes of this {part.type} are in a blob store that was not given"
+    block = write_block(part, blobs or InMemoryBlobStore(), provider=provider)
+    return f"part type {part.type} has no form in a turn" if block is None else block
