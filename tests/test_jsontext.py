@@ -121,6 +121,13 @@ def test_j03_nor_beside_what_only_the_slow_way_can_write() -> None:
         dumps([2**70, math.nan])
 
 
+@pytest.mark.parametrize(
+    "deep", ['{"a":' * 900 + '{"b":[],"c":{},"d":[1,"\\ud800",2]}' + "}" * 900, "[1," * 900 + "2" + "]" * 900]
+)
+def test_j01_what_can_be_read_can_be_written_however_deep(deep: str) -> None:
+    assert dumps_text(freeze(loads(deep))) == deep
+
+
 def test_j01_a_value_too_deep_to_be_written_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         dumps(nested(100_000))

@@ -24,7 +24,8 @@ INTRODUCTION = """\
 
 Every command, as its `--help` prints it. This page is generated (`make fix`); change the commands, not the page.
 
-Exit status: 0 done, 1 refused or failed (one message on stderr says what, where and what to do), 2 misuse.
+Exit status: 0 done, 1 refused or failed (one message on stderr says what, where and what to do), 2 misuse, 3 something
+was lost and `--strict` forbids it, 4 the provider said no, 5 no such turn or bookmark (or more than one), 130 stopped.
 `--debug` before a command, or `WEFT_DEBUG=1`, adds where an error came from. The answer goes to stdout, everything
 else to stderr.
 """

@@ -1,7 +1,8 @@
 """Every example in the README and the docs runs as printed.
 
 Python blocks of a page run in order in one namespace, in an empty folder. In console blocks each `$ weft ...` line runs
-for real and must print what follows it; a line `...` stands for any lines. Other commands (`$ make test`) are not run.
+for real and must print what follows it; a line `...` stands for any lines, a `…` inside a line for anything up to the
+next character, which is how ids and times are written. Other commands (`$ make test`) are not run.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ def console_steps(body: str) -> list[tuple[str, str]]:
 
 
 def agrees(expected: str, actual: str) -> bool:
-    pieces = [re.escape(line) if line.strip() != "..." else "<any>" for line in expected.splitlines()]
+    pieces = [
+        re.escape(line).replace("…", ".*") if line.strip() != "..." else "<any>" for line in expected.splitlines()
+    ]
     pattern = (
         "\n".join(pieces).replace("<any>\n", r"(?:.*\n)*").replace("\n<any>", r"(?:\n.*)*").replace("<any>", r"(?s:.*)")
     )
@@ -85,7 +88,12 @@ def test_the_examples_of_a_page_run_as_printed(page: Path, tmp_path: Path, monke
             if not command.startswith("weft"):
                 continue
             result = subprocess.run(
-                shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+                shlex.split(command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
             )
             assert agrees(expected, result.stdout), f"{page.name}:{block.line}: $ {command}\n{result.stdout}"
 
@@ -103,6 +111,8 @@ def test_the_readme_has_a_python_example() -> None:
         ("a\n...", "a\nb\nc\n", True),
         ("a\n...", "b\n", False),
         ("a.c", "abc\n", False),
+        ("turn 03… (tides)", "turn 03q8v1n0c5 (tides)\n", True),
+        ("turn 03… (tides)", "turn 03q8v1n0c5\n(tides)\n", False),
     ],
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, *, same: bool) -> None:

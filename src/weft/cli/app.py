@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from weft.cli.render import visible
-from weft.errors import WeftError
+from weft.errors import ProviderError, TurnNotFoundError, UnknownBookmarkError, WeftError
 from weft.version import __version__
 
 if TYPE_CHECKING:
@@ -26,12 +26,36 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "Session", "run", "weft"]
 
 COMMANDS: Mapping[str, str] = {
+    "add": "weft.cli.add:add",
+    "backup": "weft.cli.care:backup",
+    "bookmark": "weft.cli.bookmark:bookmark",
+    "branch": "weft.cli.bookmark:branch",
+    "ctx": "weft.cli.ctx:ctx",
     "demo": "weft.cli.demo:demo",
+    "diff": "weft.cli.diff:diff",
+    "doc": "weft.cli.add:doc",
+    "doctor": "weft.cli.care:doctor",
+    "drop": "weft.cli.change:drop",
+    "edit": "weft.cli.change:edit",
+    "fsck": "weft.cli.care:fsck",
+    "gc": "weft.cli.remove:gc",
+    "log": "weft.cli.log:log",
+    "merge": "weft.cli.change:merge",
     "plan": "weft.cli.plan:plan",
+    "purge": "weft.cli.remove:purge",
+    "rm": "weft.cli.remove:rm",
+    "search": "weft.cli.search:search",
+    "show": "weft.cli.show:show",
+    "stats": "weft.cli.care:stats",
+    "threads": "weft.cli.threads:threads",
     "version": "weft.cli.version:version",
 }
+# Second names, which help does not list again.
+ALIASES: Mapping[str, str] = {"context": "ctx"}
 
 MISUSE = 2
+REFUSED = 4  # the provider said no
+NOT_FOUND = 5  # no turn or bookmark of that name, or more than one
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h: a fault of weft's own, told apart from a refused request (1)
 STOPPED = 130  # what shells give for a program ended by ctrl-c
 
@@ -50,7 +74,7 @@ class LateGroup(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        place = COMMANDS.get(cmd_name)
+        place = COMMANDS.get(ALIASES.get(cmd_name, cmd_name))
         if place is None:
             return None
         module, _, attribute = place.partition(":")
@@ -84,8 +108,7 @@ def run(args: Sequence[str]) -> int:
     _survive_poor_locales(sys.stdout, sys.stderr)
     session = Session()
     try:
-        color = False if os.environ.get("NO_COLOR") else None  # None: colour when watched
-        status = weft.main(args=list(args), prog_name="weft", obj=session, standalone_mode=False, color=color)
+        status = weft.main(args=list(args), prog_name="weft", obj=session, standalone_mode=False, color=_colour())
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away (`weft ... | head`). Nothing is wrong; only keep Python from complaining at exit.
@@ -100,8 +123,19 @@ def run(args: Sequence[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _colour() -> bool | None:
+    """Tell whether to use colour; None leaves it to whether someone watches."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
+
+
 def _explain(error: Exception) -> tuple[str, int]:
     match error:
+        case TurnNotFoundError() | UnknownBookmarkError():
+            return str(error), NOT_FOUND
+        case ProviderError():
+            return str(error), REFUSED
         case WeftError():
             return str(error), 1
         case click.NoSuchCommand() | click.UsageError():

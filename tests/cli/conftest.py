@@ -1,0 +1,7 @@
+"""The command line for the tests of this folder."""
+
+from __future__ import annotations
+
+from tests.support.cli import weft
+
+__all__ = ["weft"]
