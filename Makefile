@@ -67,6 +67,7 @@ fix: .venv/.dev ## repair format and lint, regenerate generated pages
 	$(BIN)/ruff format .
 	$(BIN)/python -m tools.cli_reference
 	$(BIN)/python -m tools.dialect_reference
+	$(BIN)/python -m tools.provider_reference
 
 bench: .venv/.dev ## run every benchmark against its peer
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
@@ -75,12 +76,12 @@ soak: .venv/.dev provision ## run the long tests
 	@$(BIN)/python -m pytest -m soak --timeout=3600 $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 corpus: .venv/.dev ## run the laws over the recorded exchanges (WEFT_CORPUS)
-	@$(BIN)/python -m pytest -m corpus -n $(WORKERS) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(BIN)/python -m tools.corpus_report --workers $(WORKERS)
 
 lock: $(UV)
 	$(UV) lock
 
 clean: ## remove everything that was installed or built here
-	rm -rf .venv .tools build dist .coverage .coverage.* htmlcov benchmarks/.peers benchmarks/.results
+	rm -rf .venv .tools .mcp-servers build dist .coverage .coverage.* htmlcov benchmarks/.peers benchmarks/.results
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

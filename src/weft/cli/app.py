@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "Session", "run", "weft"]
 
 COMMANDS: Mapping[str, str] = {
     "add": "weft.cli.add:add",
+    "alias": "weft.cli.alias:alias",
     "backup": "weft.cli.care:backup",
     "bookmark": "weft.cli.bookmark:bookmark",
     "branch": "weft.cli.bookmark:branch",
@@ -39,9 +40,12 @@ COMMANDS: Mapping[str, str] = {
     "edit": "weft.cli.change:edit",
     "fsck": "weft.cli.care:fsck",
     "gc": "weft.cli.remove:gc",
+    "keys": "weft.cli.keys:keys",
     "log": "weft.cli.log:log",
     "merge": "weft.cli.change:merge",
+    "models": "weft.cli.models:models",
     "plan": "weft.cli.plan:plan",
+    "provider": "weft.cli.provider:provider",
     "purge": "weft.cli.remove:purge",
     "rm": "weft.cli.remove:rm",
     "search": "weft.cli.search:search",

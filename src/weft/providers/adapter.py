@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from weft.canon import AdapterCapabilities, AdapterId, Context, ExcludedItem, RequestPlan, RunSpec
 from weft.errors import UsageError
-from weft.providers.table import PROVIDERS, Provider, Quirks
-from weft.wire import ADAPTER, CAPABILITIES, Dialect, dialect, ingest_with, plan_with
+from weft.providers.table import PROVIDERS, Provider
+from weft.wire import ADAPTER, CAPABILITIES, Dialect, Policy, dialect, ingest_with, plan_with
 
-__all__ = ["ProviderAdapter", "provider"]
+__all__ = ["OVER_HTTP", "ProviderAdapter", "adjust", "provider"]
+
+# As an adapter plans, less what only an SDK takes: its own spelling of keys, its arguments, bytes as bytes.
+OVER_HTTP = replace(ADAPTER, name="http", sdk_arguments=False, casing="camel", raw_bytes=False, bare_base64=False)
 
 
-def provider(name: str) -> Provider:
+def provider(name: str, table: Mapping[str, Provider] = PROVIDERS) -> Provider:
     """Give a provider's row."""
-    found = PROVIDERS.get(name)
+    found = table.get(name)
     if found is None:
-        raise UsageError(f"no provider is called {name!r}\n  known: {', '.join(PROVIDERS)}")
+        raise UsageError(f"no provider is called {name!r}\n  known: {', '.join(table)}")
     return found
 
 
@@ -26,11 +30,11 @@ class ProviderAdapter:
 
     __slots__ = ("_dialect", "_provider", "id")
 
-    def __init__(self, name: str) -> None:
-        """Take the provider by its name in the table."""
-        self._provider = provider(name)
+    def __init__(self, who: str | Provider) -> None:
+        """Take the provider by its name in the table, or a row of one's own."""
+        self._provider = provider(who) if isinstance(who, str) else who
         self._dialect: Dialect = dialect(self._provider.dialect)
-        self.id = AdapterId(name, self._dialect.endpoint)
+        self.id = AdapterId(self._provider.name, self._dialect.endpoint)
 
     def __repr__(self) -> str:
         """Show the endpoint."""
@@ -44,14 +48,21 @@ class ProviderAdapter:
         return AdapterCapabilities(self.id, fields)
 
     def plan(self, ctx: Context, spec: RunSpec, *, strict: bool = False) -> RequestPlan:
-        """Write a request as this provider takes it."""
+        """Write a request as this provider takes it from its SDK."""
+        return self._plan(ctx, spec, ADAPTER, strict=strict)
+
+    def plan_call(self, ctx: Context, spec: RunSpec, *, strict: bool = False) -> RequestPlan:
+        """Write a request as this provider takes it over HTTP: the body of a `Call`."""
+        return self._plan(ctx, spec, OVER_HTTP, strict=strict)
+
+    def _plan(self, ctx: Context, spec: RunSpec, policy: Policy, *, strict: bool) -> RequestPlan:
         if (spec.provider, spec.endpoint) != (self.id.provider, self.id.endpoint):
             given = AdapterId(spec.provider, spec.endpoint)
             raise ValueError(f"this adapter is for {self.id}, but the spec is for {given}")
         quirks = self._provider.quirks
-        policy = replace(ADAPTER, reasoning_field=quirks.reasoning_field) if quirks.reasoning_field else ADAPTER
+        policy = replace(policy, reasoning_field=quirks.reasoning_field) if quirks.reasoning_field else policy
         plan = plan_with(self._dialect, ctx, spec, policy=policy, call_ids=quirks.call_ids)
-        refused = _adjust(plan.request, quirks, self.id)
+        refused = adjust(plan.request, self._provider)
         plan = plan.with_excluded(refused) if refused else plan
         if strict:
             plan.assert_valid(fail_on_warnings=True, fail_on_excluded=True)
@@ -62,8 +73,9 @@ class ProviderAdapter:
         return ingest_with(self._dialect, ctx, response, spec=spec)
 
 
-def _adjust(body: dict[str, Any], quirks: Quirks, target: AdapterId) -> list[ExcludedItem]:
-    """Say a request the provider's way; give what it would refuse, which is left out."""
+def adjust(body: dict[str, Any], row: Provider) -> list[ExcludedItem]:
+    """Say a request the provider's way, in place; give what it would refuse, which is left out."""
+    quirks = row.quirks
     for ours, theirs in quirks.renames:
         if ours in body and theirs not in body:
             body[theirs] = body.pop(ours)
@@ -74,4 +86,5 @@ def _adjust(body: dict[str, Any], quirks: Quirks, target: AdapterId) -> list[Exc
     for message in body.get("messages", ()) if roles else ():
         message["role"] = roles.get(message["role"], message["role"])
     refused = [key for key in quirks.refuses if body.pop(key, None) is not None]
+    target = AdapterId(row.name, dialect(row.dialect).endpoint)
     return [ExcludedItem(key, f"{target} does not take it") for key in refused]

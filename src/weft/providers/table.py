@@ -36,10 +36,22 @@ class Provider:
     keys: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     quirks: Quirks = Quirks()
+    account: str = ""  # whose stored key it uses, if not one of its own
+    tokens: tuple[str, ...] = ()  # those of `keys` that hold a token, which goes into another header than a key
+    auth: str = ""  # the header of the key, if not the dialect's own; "bearer" for Authorization
+    path: str = ""  # where calls go, if not where the dialect says; {model} stands for the model
+    models_path: str = ""
+    query: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    from_environment: tuple[tuple[str, str, str], ...] = ()  # "header", "query" or "region", its name, the variable
 
 
 # The chat completions family knows `system`; `developer` is OpenAI's own.
 _FAMILY = (("developer", "system"),)
+_OPENAI_ACCOUNT = (
+    ("header", "openai-organization", "OPENAI_ORG_ID"),
+    ("header", "openai-project", "OPENAI_PROJECT_ID"),
+)
 _COMPLETION = (("max_tokens", "max_completion_tokens"),)
 
 _ROWS = (
@@ -49,6 +61,7 @@ _ROWS = (
         "https://api.anthropic.com",
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
         ("ANTHROPIC_BASE_URL",),
+        tokens=("ANTHROPIC_AUTH_TOKEN",),
     ),
     Provider(
         "openai",
@@ -57,6 +70,16 @@ _ROWS = (
         ("OPENAI_API_KEY",),
         ("OPENAI_BASE_URL",),
         Quirks(renames=_COMPLETION),  # reasoning models refuse max_tokens; all take the newer name
+        from_environment=_OPENAI_ACCOUNT,
+    ),
+    Provider(
+        "openai-responses",
+        "openai_responses",
+        "https://api.openai.com/v1",
+        ("OPENAI_API_KEY",),
+        ("OPENAI_BASE_URL",),
+        account="openai",
+        from_environment=_OPENAI_ACCOUNT,
     ),
     Provider(
         "gemini",
@@ -66,7 +89,14 @@ _ROWS = (
         ("GOOGLE_GEMINI_BASE_URL",),
     ),
     Provider("cohere", "cohere", "https://api.cohere.com", ("COHERE_API_KEY", "CO_API_KEY"), ("CO_API_URL",)),
-    Provider("bedrock", "bedrock", "", ("AWS_BEARER_TOKEN_BEDROCK",), ("AWS_BEDROCK_BASE_URL",)),
+    Provider(
+        "bedrock",
+        "bedrock",
+        "https://bedrock-runtime.{region}.amazonaws.com",
+        ("AWS_BEARER_TOKEN_BEDROCK",),
+        ("AWS_BEDROCK_BASE_URL",),
+        from_environment=(("region", "region", "AWS_REGION"), ("region", "region", "AWS_DEFAULT_REGION")),
+    ),
     Provider("ollama", "ollama", "http://localhost:11434", (), ("OLLAMA_HOST",)),
     Provider(
         "azure",
@@ -75,6 +105,12 @@ _ROWS = (
         ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"),
         ("AZURE_OPENAI_ENDPOINT",),
         Quirks(renames=_COMPLETION),
+        tokens=("AZURE_OPENAI_AD_TOKEN",),
+        auth="api-key",
+        path="/openai/deployments/{model}/chat/completions",
+        models_path="/openai/models",
+        query=(("api-version", "2024-10-21"),),
+        from_environment=(("query", "api-version", "OPENAI_API_VERSION"),),
     ),
     Provider(
         "cerebras",
