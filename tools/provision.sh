@@ -1,8 +1,22 @@
 #!/usr/bin/env bash
-# Install the real components that tests use (PostgreSQL, Chromium) where that is possible: as root, with apt.
+# Install the real components that tests use: the reference MCP servers into .mcp-servers/ with npm, by their lock file;
+# PostgreSQL and Chromium where that is possible: as root, with apt.
 # Elsewhere they are looked for on the PATH by the tests, which say so when they must skip. Never fails by itself:
 # whether a missing component is an error is decided by WEFT_TEST_REQUIRE (tests/support/components.py).
 set -euo pipefail
+
+# The lock file names every version and hash; nothing that the packages bring along is run while installing.
+locked=tests/support/mcp/package-lock.json
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if command -v npm >/dev/null && ! cmp --silent "$locked" .mcp-servers/package-lock.json; then
+    echo "provision: installing the reference MCP servers into .mcp-servers/"
+    mkdir -p .mcp-servers
+    cp tests/support/mcp/package.json "$locked" .mcp-servers/
+    if ! npm ci --prefix .mcp-servers --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; then
+        rm -f .mcp-servers/package-lock.json # to be tried again
+        echo "provision: npm could not install the reference MCP servers; tests that need them will skip" >&2
+    fi
+fi
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)

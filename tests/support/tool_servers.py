@@ -47,7 +47,7 @@ def using(servers: Any, work: Callable[[Toolbox], Coroutine[Any, Any, T]], **res
     """Run something with a toolbox, and close it after."""
 
     async def run() -> T:
-        options = {"limits": SHORT, "environ": dict(os.environ)} | rest
+        options: dict[str, Any] = {"limits": SHORT, "environ": dict(os.environ)} | rest
         async with Toolbox(servers, **options) as toolbox:
             return await work(toolbox)
 
