@@ -35,6 +35,7 @@ __all__ = ["PostgresFrames"]
 _T = TypeVar("_T")
 _LOCK_KEY = 0x77656674  # "weft": one lock a database
 _PATIENCE = 10.0  # seconds a lost server is waited for [D-18]
+_COMING_OR_GOING = ("starting up", "shutting down", "recovery mode")  # what a server says that will be there soon
 _PART = 200_000  # characters of text in one tsvector, which holds 1 MB
 
 _REACH = """
@@ -239,6 +240,7 @@ class PostgresFrames(_PostgresRows):
         self._connections: list[psycopg.Connection[Any]] = []
         self._mutex = threading.Lock()
         self._process = os.getpid()
+        self._reached = False  # a server that was never reached is a wrong address, not one to wait for
         try:
             self._migrate()
         except BaseException:
@@ -260,6 +262,7 @@ class PostgresFrames(_PostgresRows):
             except UnicodeError as error:
                 raise UsageError(f"not a usable address: {error}") from error
             self._local.connection = connection
+            self._reached = True
             with self._mutex:
                 self._connections.append(connection)
         return connection
@@ -292,7 +295,8 @@ class PostgresFrames(_PostgresRows):
         if isinstance(error, (pg_errors.InsufficientPrivilege, pg_errors.ReadOnlySqlTransaction)):
             raise self._translated(error) from error
         self._drop()
-        if time.monotonic() > deadline:
+        is_there = self._reached or any(words in str(error) for words in _COMING_OR_GOING)
+        if not is_there or time.monotonic() > deadline:
             raise self._translated(error) from error
         time.sleep(0.1)
 
