@@ -19,12 +19,14 @@ NAMES = ("read", "tide", "harbour", "return", "self", "depth_m", "for", "pier", 
 
 
 def prose(seed: int, size: int) -> str:
-    """Return text like a source file's: short lines, indents, quotes."""
+    """Return text like what agents read: source and logs, with short lines, quotes and now and then a ✓ or a —."""
     chance = random.Random(seed)  # noqa: S311 - made-up text
     lines: list[str] = []
     while sum(map(len, lines)) < size:
         words = " ".join(chance.choice(NAMES) for _ in range(chance.randint(2, 9)))
-        lines.append("    " * chance.randint(0, 3) + words + chance.choice(["", ' = "x"', ":", " # 'ok'"]) + "\n")
+        lines.append(
+            "    " * chance.randint(0, 3) + words + chance.choice(["", ' = "x"', ":", " # 'ok'", " ✓", " — é"]) + "\n"
+        )
     return "".join(lines)[:size]
 
 
@@ -107,7 +109,7 @@ def bodies() -> dict[str, Any]:
     claude: list[Any] = []
     contents: list[Any] = []
     for question, remark, call, arguments, result in rounds():
-        function = {"name": "grep", "arguments": json.dumps(arguments)}
+        function = {"name": "grep", "arguments": json.dumps(arguments, ensure_ascii=False)}
         chat += [
             {"role": "user", "content": question},
             {
