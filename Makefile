@@ -34,7 +34,7 @@ $(UV):
 # Two stamps: what the product needs, and what its developers need on top.
 .venv/.core: pyproject.toml uv.lock | $(UV)
 	@echo "installing weft into .venv/"
-	@$(UV) sync --quiet --frozen --inexact --no-default-groups --python "$$(command -v $(PYTHON))"
+	@$(UV) sync --quiet --frozen --inexact --no-default-groups --extra mcp --python "$$(command -v $(PYTHON))"
 	@touch $@
 
 .venv/.dev: pyproject.toml uv.lock | $(UV)

@@ -110,7 +110,7 @@ def _first_byte(line: Callable[[str], tuple[list[str], dict[str, str]]]) -> floa
 
 
 def _fill(folder: Path, turns: int) -> None:
-    """Keep so many turns, in threads of ten."""
+    """Keep so many turns, in threads of a thousand."""
     with weft.open_store(folder) as store:
         for start in range(0, turns, 1000):
             store.import_messages(

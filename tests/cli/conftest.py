@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.asking import sim, simulator
 from tests.support.cli import weft
 
-__all__ = ["weft"]
+__all__ = ["sim", "simulator", "weft"]

@@ -78,10 +78,10 @@ def test_help_lists_every_command_with_a_sentence(capsys: pytest.CaptureFixture[
 
 
 def test_an_unknown_command_is_misuse() -> None:
-    result = run("nosuch")
+    result = run("lgo")
 
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("weft: No such command 'nosuch'")
+    assert result.stderr.startswith("weft: No such command 'lgo'")
     assert "see: weft --help" in result.stderr
 
 

@@ -12,11 +12,15 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.support.sim import running_simulator
+
+SIMULATED = "<!-- the examples of this page run beside `weft sim` -->"
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 FENCE = re.compile(
@@ -79,6 +83,14 @@ def test_the_examples_of_a_page_run_as_printed(page: Path, tmp_path: Path, monke
     monkeypatch.setenv("WEFT_HOME", str(tmp_path / "weft-home"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     namespace: dict[str, object] = {"__name__": "__main__"}
+    with ExitStack() as stack:
+        if SIMULATED in page.read_text(encoding="utf-8"):
+            for name, value in stack.enter_context(running_simulator()).environment().items():
+                monkeypatch.setenv(name, value)
+        run_blocks(page, namespace)
+
+
+def run_blocks(page: Path, namespace: dict[str, object]) -> None:
     for block in blocks(page.read_text(encoding="utf-8")):
         if block.language == "python":
             # Padded so that a traceback names the line of the page.

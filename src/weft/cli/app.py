@@ -7,6 +7,7 @@ command as fast to start as what it itself needs.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import traceback
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from weft.cli.render import visible
-from weft.errors import ProviderError, TurnNotFoundError, UnknownBookmarkError, WeftError
+from weft.errors import PlanValidationError, ProviderError, TurnNotFoundError, UnknownBookmarkError, WeftError
 from weft.version import __version__
 
 if TYPE_CHECKING:
@@ -28,9 +29,12 @@ __all__ = ["COMMANDS", "Session", "run", "weft"]
 COMMANDS: Mapping[str, str] = {
     "add": "weft.cli.add:add",
     "alias": "weft.cli.alias:alias",
+    "ask": "weft.cli.ask:ask",
     "backup": "weft.cli.care:backup",
     "bookmark": "weft.cli.bookmark:bookmark",
     "branch": "weft.cli.bookmark:branch",
+    "call": "weft.cli.ask:call",
+    "chat": "weft.cli.chat:chat",
     "ctx": "weft.cli.ctx:ctx",
     "demo": "weft.cli.demo:demo",
     "diff": "weft.cli.diff:diff",
@@ -42,14 +46,17 @@ COMMANDS: Mapping[str, str] = {
     "gc": "weft.cli.remove:gc",
     "keys": "weft.cli.keys:keys",
     "log": "weft.cli.log:log",
+    "mcp": "weft.cli.mcp:mcp",
     "merge": "weft.cli.change:merge",
     "models": "weft.cli.models:models",
     "plan": "weft.cli.plan:plan",
+    "prep": "weft.cli.prep:prep",
     "provider": "weft.cli.provider:provider",
     "purge": "weft.cli.remove:purge",
     "rm": "weft.cli.remove:rm",
     "search": "weft.cli.search:search",
     "show": "weft.cli.show:show",
+    "sim": "weft.cli.sim:sim",
     "stats": "weft.cli.care:stats",
     "threads": "weft.cli.threads:threads",
     "version": "weft.cli.version:version",
@@ -58,6 +65,7 @@ COMMANDS: Mapping[str, str] = {
 ALIASES: Mapping[str, str] = {"context": "ctx"}
 
 MISUSE = 2
+LOSSY = 3  # something would be lost, and --strict forbids it
 REFUSED = 4  # the provider said no
 NOT_FOUND = 5  # no turn or bookmark of that name, or more than one
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h: a fault of weft's own, told apart from a refused request (1)
@@ -72,7 +80,13 @@ class Session:
 
 
 class LateGroup(click.Group):
-    """A group that imports a command's module when that command is named."""
+    """A group that imports a command's module when that command is named; what names none is a question."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = _with_ask(args)
+        if not ctx.resilient_parsing and not [word for word in words if word != "--debug"] and _is_fed():
+            words.append("ask")  # echo "Why?" | weft
+        return super().parse_args(ctx, words)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
@@ -86,6 +100,35 @@ class LateGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{place} is not a click command")
         return command
+
+
+def _with_ask(args: Sequence[str]) -> list[str]:
+    """Put `ask` before a command line that names no command: `weft "why?"`, `weft -c notes "why?"`."""
+    for at, word in enumerate(args):
+        if word == "--debug":
+            continue
+        is_ours = word in COMMANDS or word in ALIASES or word in ("-h", "--help", "--version")
+        if is_ours or _looks_mistyped(word):
+            break
+        return [*args[:at], "ask", *args[at:]]
+    return list(args)
+
+
+def _is_fed() -> bool:
+    """Tell whether something is piped in."""
+    try:
+        return sys.stdin is not None and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):  # closed, or a stand-in without a descriptor
+        return False
+
+
+def _looks_mistyped(word: str) -> bool:
+    """Tell a command with a slip in it from a question: nobody should be asked what `lgo` is."""
+    if word.startswith("-") or not word.isidentifier() or not word.islower():
+        return False
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(word, COMMANDS, 1, 0.65))
 
 
 def _switch_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -140,9 +183,15 @@ def _explain(error: Exception) -> tuple[str, int]:
             return str(error), NOT_FOUND
         case ProviderError():
             return str(error), REFUSED
+        case PlanValidationError():
+            return str(error), LOSSY
         case WeftError():
             return str(error), 1
-        case click.NoSuchCommand() | click.UsageError():
+        case click.NoSuchCommand():
+            page = error.ctx.command_path if error.ctx else "weft"
+            asked = f"\n  to ask a model this: weft ask {error.command_name!r}" if page == "weft" else ""
+            return f"{error.format_message()}\n  see: {page} --help{asked}", MISUSE
+        case click.UsageError():
             page = error.ctx.command_path if error.ctx else "weft"
             return f"{error.format_message()}\n  see: {page} --help", MISUSE
         case click.ClickException():

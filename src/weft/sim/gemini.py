@@ -7,6 +7,7 @@ else one JSON array that arrives piece by piece.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -31,8 +32,9 @@ STATUSES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-# What Google documents for calls that came from elsewhere and have no signature to bring.
-WAIVERS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+# What Google documents for calls that came from elsewhere and have no signature to bring; SDKs write bytes as base64.
+_EXCUSES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+WAIVERS = frozenset(_EXCUSES) | {base64.b64encode(excuse.encode()).decode() for excuse in _EXCUSES}
 UNSIGNED = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, "
     "and missing thought_signature may lead to degraded model performance. Additional data, function call "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from weft.threads.append import Addition
 from weft.threads.diff import ThreadDiff
+from weft.threads.documents import document_from
 from weft.threads.editing import draft_of, edited_blocks
 from weft.threads.forget import Removal
 from weft.threads.library import Store, open_store
@@ -34,6 +35,7 @@ __all__ = [
     "ThreadEntry",
     "TreeNode",
     "Turn",
+    "document_from",
     "draft_of",
     "edited_blocks",
     "entries_of",

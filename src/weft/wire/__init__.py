@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from weft.wire.turns import aggregate as aggregate
     from weft.wire.turns import call_fields as call_fields
     from weft.wire.turns import encode_turns as encode_turns
+    from weft.wire.turns import message_from_reply as message_from_reply
     from weft.wire.turns import normalise_response as normalise_response
     from weft.wire.turns import prepare_request as prepare_request
     from weft.wire.turns import show_events as show_events
@@ -64,6 +65,7 @@ _FACES = {
         "aggregate",
         "call_fields",
         "encode_turns",
+        "message_from_reply",
         "normalise_response",
         "prepare_request",
         "show_events",

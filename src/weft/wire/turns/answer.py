@@ -7,11 +7,11 @@ Anthropic's own message has that form, so it passes through with all it says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from weft.blobs import InMemoryBlobStore
+from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import EMPTY, Part, Reply, StreamEnd, StreamError, thaw, write_blocks
 from weft.errors import ProviderError
 from weft.jsontext import dumps_text
@@ -19,7 +19,7 @@ from weft.wire.codec import Json
 from weft.wire.registry import dialect
 from weft.wire.turns.provider import provider_named
 
-__all__ = ["Aggregator", "aggregate", "normalise_response"]
+__all__ = ["Aggregator", "aggregate", "message_from_reply", "normalise_response"]
 
 NewId = Callable[[], str]
 
@@ -35,6 +35,9 @@ COUNTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "openai_chat": (("prompt_tokens",), ("completion_tokens",), ("prompt_tokens_details", "cached_tokens")),
     "cohere": (("billed_units", "input_tokens"), ("billed_units", "output_tokens"), ("cached_tokens",)),
     "gemini": (("promptTokenCount",), ("candidatesTokenCount",), ("cachedContentTokenCount",)),
+    "openai_responses": (("input_tokens",), ("output_tokens",), ("input_tokens_details", "cached_tokens")),
+    "bedrock": (("inputTokens",), ("outputTokens",), ("cacheReadInputTokens",)),
+    "ollama": (("prompt_eval_count",), ("eval_count",), ()),
 }
 
 
@@ -101,6 +104,28 @@ class Aggregator:
         return {"message": self._message()}
 
     def _message(self) -> Json:
+        return message_from_reply(self._name, self.reply, self._blobs, model=self._model, new_id=self._new_id)
+
+
+def message_from_reply(
+    speaks: str, reply: Reply, blobs: BlobStore, *, model: str | None = None, new_id: NewId | None = None
+) -> Json:
+    """Give a reply that was read in the dialect `speaks` as the message a turn stores."""
+    return _Telling(speaks, reply, blobs, model, new_id or _uuid).message()
+
+
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """One reply on its way to being a turn's message."""
+
+    _name: str
+    reply: Reply
+    _blobs: BlobStore
+    _model: str | None
+    _new_id: NewId
+
+    def message(self) -> Json:
+        """Give the message."""
         reply = self.reply
         parts = reply.message.parts if reply.message is not None else ()
         content, _ = write_blocks(
@@ -157,7 +182,7 @@ class Aggregator:
         if usage is None and self._name != "openai_chat":
             return None
         told = usage.provider_usage if usage is not None else EMPTY
-        given, made, cached = (_at(told, path) for path in COUNTS[self._name])
+        given, made, cached = (_at(told, path) for path in COUNTS.get(self._name, ((), (), ())))
         if usage is not None and given is None and made is None:
             given, made = usage.input_tokens, usage.output_tokens
         return {

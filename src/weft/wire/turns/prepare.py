@@ -51,8 +51,14 @@ def encode_turns(
     *,
     text_documents: TextDocuments = "refuse",
     merge: bool = False,
+    model: str = "",
+    response_schema: Mapping[str, Any] | None = None,
 ) -> Encoded:
-    """Do the same, and give the account of what could not be said along with the request."""
+    """Do the same, and give the account of what could not be said along with the request.
+
+    `response_schema` is the form the answer is to have, as the provider's dialect takes it from a RunSpec; `model` is
+    for what one model insists on and another does not.
+    """
     who = provider_named(provider)
     if not isinstance(context, Mapping):
         raise InvalidContentError(f"a context must be an object, not {type(context).__name__}")
@@ -65,7 +71,8 @@ def encode_turns(
     if who.dialect != "gemini":
         messages = with_call_ids(messages)
     speaks = dialect(who.dialect)
-    spec = RunSpec(provider, speaks.endpoint, "", extra_body={**who.fixed, **who.no_tools, **toolbox})
+    extra = {**who.fixed, **who.no_tools, **toolbox}
+    spec = RunSpec(provider, speaks.endpoint, model, extra_body=extra, response_schema=response_schema)
     policy = replace(TURN, merge=merge, text_documents=text_documents)
     encoded = speaks.encode_request(messages, spec, blobs, policy)
     encoded.body.pop("model", None)
