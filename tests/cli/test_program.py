@@ -184,3 +184,10 @@ def test_a_table_row_that_is_no_command_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(app, "COMMANDS", {"wrong": "weft.cli.app:run"})
 
     assert main(["wrong"]) == 70
+
+
+def test_weft_alone_prints_its_page_and_is_no_error() -> None:
+    result = run()
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("Usage: weft ")

@@ -161,6 +161,10 @@ def run(args: Sequence[str]) -> int:
         # The reader went away (`weft ... | head`). Nothing is wrong; only keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except click.exceptions.NoArgsIsHelpError as asked:
+        # A group named alone: its page is the answer, not an error.
+        click.echo(asked.format_message())
+        return 0
     except (click.Abort, KeyboardInterrupt):
         return _report("stopped", STOPPED)
     except Exception as error:  # noqa: BLE001 - the one place where every error ends
