@@ -9,7 +9,7 @@ from hypothesis import example, given
 
 from tests.support.strategies import json_texts, json_values
 from weft.canon import freeze
-from weft.jsontext import dumps, dumps_text, loads
+from weft.jsontext import dumps, dumps_text, loads, repeated_keys
 
 
 def nested(levels: int) -> Any:
@@ -145,3 +145,17 @@ def test_a_value_that_contains_itself_is_a_value_error() -> None:
 
     with pytest.raises(ValueError, match=r"Circular|too deeply"):
         dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ('{"a": 1, "a": 2}', ["a"]),
+        ('{"x": {"b": 1, "b": 1}, "c": [{"b": 1}, {"d": 0, "d": 1}]}', ["b", "d"]),
+        ('{"a": {"b": 1}, "b": 2}', []),
+        ("not json", []),
+        ("[" * 100_000, []),
+    ],
+)
+def test_j04_keys_that_an_object_has_twice_are_named(text: str, keys: list[str]) -> None:
+    assert repeated_keys(text) == keys

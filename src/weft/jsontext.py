@@ -8,13 +8,14 @@ NaN and Infinity are not JSON and are refused with a reason.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import orjson
 
-__all__ = ["dumps", "dumps_text", "loads"]
+__all__ = ["dumps", "dumps_text", "loads", "repeated_keys"]
 
 # 2**63 has 19 digits; a shorter run is always exact. Made alike, digits can be searched for as a text, which is
 # seven times faster than a regular expression, on the path of every streamed token.
@@ -34,6 +35,22 @@ def loads(data: bytes | str) -> Any:
     except orjson.JSONDecodeError as error:
         return _loads_odd(raw, error)
     return _loads_odd(raw, None) if _LONG_NUMBER in raw.translate(_DIGITS) else value
+
+
+def repeated_keys(data: bytes | str) -> list[str]:
+    """Name the keys that an object of this text has more than once: reading keeps the last value of each [J-04]."""
+    found: dict[str, None] = {}
+
+    def keep(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                found[key] = None
+            seen.add(key)
+
+    with suppress(ValueError, RecursionError):  # not JSON, or too deep for this look: `loads` says so
+        json.loads(data, object_pairs_hook=keep)
+    return list(found)
 
 
 def dumps(value: Any) -> bytes:

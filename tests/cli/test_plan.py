@@ -253,3 +253,14 @@ def test_parts_of_every_kind_are_accounted_for(tmp_path: Path, capsys: pytest.Ca
     main(["plan", saved(tmp_path, context.to_dict()), "--to", "openai_chat", "-m", "gpt-5"])
 
     assert "left out  context.messages[0].parts[1]: " in capsys.readouterr().err
+
+
+def test_a_key_that_is_there_twice_is_a_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """J-04: only one of its values can be read, and it is said which."""
+    path = saved(tmp_path, '{"model": "gpt-4", "model": "gpt-5", "messages": [{"role": "user", "content": "Ahoy"}]}')
+
+    status = main(["plan", path, "--to", "openai_chat", "--strict"])
+
+    out, err = capsys.readouterr()
+    assert (status, json.loads(out)["model"]) == (3, "gpt-5")
+    assert "left out  model: the key is there more than once; only its last value was read" in err

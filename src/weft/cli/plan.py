@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 import click
 import orjson
 
-from weft.canon import Context, RequestPlan, RunSpec
+from weft.canon import Context, ExcludedItem, RequestPlan, RunSpec
 from weft.cli.render import visible
 from weft.errors import UsageError
-from weft.jsontext import loads
+from weft.jsontext import loads, repeated_keys
 from weft.wire import DIALECTS, dialect, plan_request, plan_with
 
 __all__ = ["plan"]
@@ -37,7 +37,8 @@ def plan(*, file: BinaryIO, target: str, source: str | None, model: str | None, 
     FILE holds a request body of any dialect, or a conversation written by Context.to_dict. The request goes to
     stdout; what was included, mended and left out goes to stderr.
     """
-    made = _plan(_read(file), target, source, model)
+    body, repeated = _read(file)
+    made = _plan(body, target, source, model).with_excluded(repeated)
     shown = made.to_dict() if as_json else made.request
     click.echo(_pretty(shown))
     if not as_json:
@@ -45,15 +46,18 @@ def plan(*, file: BinaryIO, target: str, source: str | None, model: str | None, 
     return LOSSY if strict and (made.excluded or made.errors) else 0
 
 
-def _read(file: BinaryIO) -> Mapping[str, Any]:
+def _read(file: BinaryIO) -> tuple[Mapping[str, Any], list[ExcludedItem]]:
+    """Read a body, with what reading it left out: of a key that is there twice, all values but the last."""
     name = getattr(file, "name", "input")
+    text = file.read()
     try:
-        body = loads(file.read())
+        body = loads(text)
     except ValueError as problem:
         raise UsageError(f"{name} is not JSON: {problem}") from None
     if not isinstance(body, dict):
         raise UsageError(f"{name} holds a JSON {type(body).__name__}; a request body is an object")
-    return body
+    reason = "the key is there more than once; only its last value was read"
+    return body, [ExcludedItem(key or '""', reason) for key in repeated_keys(text)]
 
 
 def _plan(body: Mapping[str, Any], target: str, source: str | None, model: str | None) -> RequestPlan:
