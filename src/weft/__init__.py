@@ -36,10 +36,26 @@ if TYPE_CHECKING:
     from weft.canon import Usage as Usage
     from weft.canon import fold as fold
     from weft.canon import replay as replay
+    from weft.errors import BadBlobIdError as BadBlobIdError
     from weft.errors import BlobIntegrityError as BlobIntegrityError
     from weft.errors import BlobNotFoundError as BlobNotFoundError
+    from weft.errors import BookmarkConflictError as BookmarkConflictError
+    from weft.errors import CodecError as CodecError
     from weft.errors import ContextError as ContextError
+    from weft.errors import InvalidContentError as InvalidContentError
+    from weft.errors import McpError as McpError
     from weft.errors import PlanValidationError as PlanValidationError
+    from weft.errors import ProviderError as ProviderError
+    from weft.errors import StfSyntaxError as StfSyntaxError
+    from weft.errors import StoreBusyError as StoreBusyError
+    from weft.errors import StoreError as StoreError
+    from weft.errors import ThreadCycleError as ThreadCycleError
+    from weft.errors import ToolError as ToolError
+    from weft.errors import TraceFormatError as TraceFormatError
+    from weft.errors import TurnNotFoundError as TurnNotFoundError
+    from weft.errors import UnknownBookmarkError as UnknownBookmarkError
+    from weft.errors import UnsupportedFeatureError as UnsupportedFeatureError
+    from weft.errors import UsageError as UsageError
     from weft.errors import WeftError as WeftError
     from weft.errors import WireError as WireError
     from weft.threads import Store as Store
@@ -92,10 +108,26 @@ _ROOMS = {
         "replay",
     ),
     "weft.errors": (
+        "BadBlobIdError",
         "BlobIntegrityError",
         "BlobNotFoundError",
+        "BookmarkConflictError",
+        "CodecError",
         "ContextError",
+        "InvalidContentError",
+        "McpError",
         "PlanValidationError",
+        "ProviderError",
+        "StfSyntaxError",
+        "StoreBusyError",
+        "StoreError",
+        "ThreadCycleError",
+        "ToolError",
+        "TraceFormatError",
+        "TurnNotFoundError",
+        "UnknownBookmarkError",
+        "UnsupportedFeatureError",
+        "UsageError",
         "WeftError",
         "WireError",
     ),

@@ -34,16 +34,16 @@ def test_what_is_no_file_is_an_error_with_its_path(store: weft.Store, tmp_path: 
         store.document(tmp_path / path)
 
 
-def test_the_limit_is_a_hundred_million_bytes(sqlite_store: weft.Store, tmp_path: Path) -> None:
+def test_the_limit_is_a_hundred_million_bytes(store: weft.Store, tmp_path: Path) -> None:
     """T-47: exactly that is accepted, one byte more is not."""
     path = tmp_path / "big.txt"
     path.touch()
     os.truncate(path, LARGEST_DOCUMENT)
-    assert sqlite_store.document(path).meta["file_size"] == 100_000_000
+    assert store.document(path).meta["file_size"] == 100_000_000
 
     os.truncate(path, LARGEST_DOCUMENT + 1)
     with pytest.raises(InvalidContentError, match="100000001"):
-        sqlite_store.document(path)
+        store.document(path)
 
 
 def test_what_a_document_says_of_itself(store: weft.Store, tmp_path: Path) -> None:
@@ -71,10 +71,10 @@ def test_what_a_document_says_of_itself(store: weft.Store, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
-def test_listed_extensions_have_their_types(sqlite_store: weft.Store, tmp_path: Path, name: str) -> None:
+def test_listed_extensions_have_their_types(store: weft.Store, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"x")
 
-    assert sqlite_store.document(tmp_path / name).meta["content_type"] == TYPES[name]
+    assert store.document(tmp_path / name).meta["content_type"] == TYPES[name]
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_listed_extensions_have_their_types(sqlite_store: weft.Store, tmp_path: 
     ],
 )
 def test_other_files_are_known_by_their_bytes(
-    sqlite_store: weft.Store, tmp_path: Path, name: str, data: bytes, media_type: str
+    store: weft.Store, tmp_path: Path, name: str, data: bytes, media_type: str
 ) -> None:
     """Section 8: a warning names the detected type."""
     (tmp_path / name).write_bytes(data)
 
     with pytest.warns(UserWarning, match=media_type):
-        turn = sqlite_store.document(tmp_path / name)
+        turn = store.document(tmp_path / name)
 
     assert turn.meta["content_type"] == media_type == sniff(data)
 

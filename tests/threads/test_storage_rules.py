@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from base64 import b64encode
+from contextlib import closing
+from pathlib import Path
 
+import psycopg
 import pytest
 
 import weft
@@ -20,6 +23,17 @@ from weft.errors import (
 )
 
 HAND = "01q8v1n0c5h2t7d9k4m6p8r1s"
+
+
+def _forge(store_url: str, data: bytes) -> None:
+    """Put other bytes into the only row of a store, behind its back."""
+    if store_url.startswith("postgresql://"):
+        with psycopg.connect(store_url) as server:
+            changed = server.execute("UPDATE frames SET data = %s", (data,)).rowcount
+    else:
+        with closing(sqlite3.connect(Path(store_url) / "weft.db")) as file, file:
+            changed = file.execute("UPDATE frames SET data = ?", (data,)).rowcount
+    assert changed == 1
 
 
 def test_appending_changes_no_earlier_frame(store: weft.Store) -> None:
@@ -45,18 +59,16 @@ def test_equal_bytes_have_one_address_and_are_stored_once(store: weft.Store) -> 
     assert store.frames.payload(str(first.hash)) == first.data
 
 
-def test_damaged_bytes_are_an_integrity_error(sqlite_store: weft.Store) -> None:
+def test_damaged_bytes_are_an_integrity_error(store: weft.Store, store_url: str) -> None:
     """T-3: bytes that no longer match the hash are never given out."""
-    turn = sqlite_store.add_turn("precious")
-    sqlite_store.close()
-    with sqlite3.connect(sqlite_store.frames.folder / "weft.db") as damage:  # type: ignore[operator]
-        damage.execute("UPDATE frames SET data = ?", (b'[{"type":"text","text":"forged"}]',))
-    damage.close()
+    turn = store.add_turn("precious")
+    store.close()
+    _forge(store_url, b'[{"type":"text","text":"forged"}]')
 
     with pytest.raises(BlobIntegrityError):
-        sqlite_store.resolve(turn.id)
+        store.resolve(turn.id)
     with pytest.raises(BlobIntegrityError):
-        sqlite_store.frames.payload(str(turn.hash))
+        store.frames.payload(str(turn.hash))
 
 
 def test_damaged_bytes_in_a_file_are_an_integrity_error(sqlite_store: weft.Store) -> None:
