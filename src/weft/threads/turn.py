@@ -39,6 +39,12 @@ class Turn:
         self.hash = address
         self.meta = meta
 
+    def __getitem__(self, key: str) -> Any:
+        """Read it as the record that add-turn returns: `id`, `hash` and `meta` [T-22]."""
+        if key not in ("id", "hash", "meta"):
+            raise KeyError(key)
+        return getattr(self, key)
+
     def to_dict(self) -> dict[str, Any]:
         """Give id, hash and meta, as add-turn does [T-22]."""
         return {"id": self.id, "hash": self.hash, "meta": self.meta}
