@@ -15,7 +15,7 @@ __all__ = ["postgres", "postgres_url"]
 NEEDS = {"needs_postgres": "postgres", "needs_chromium": "chromium", "corpus": "corpus"}
 
 # A shared 2-core machine may pause any example for longer than hypothesis' default of 200 ms. `thorough` is for soaks.
-settings.register_profile("default", deadline=None)
+settings.register_profile("default", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("WEFT_HYPOTHESIS", "default"))
 

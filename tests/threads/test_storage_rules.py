@@ -205,3 +205,12 @@ def test_unknown_meta_is_kept(store: weft.Store) -> None:
     store.import_frames([(frame_of(HAND, **meta), b"x")])
 
     assert store.frame(HAND).meta == meta
+
+
+def test_what_adding_returns_is_also_a_record(store: weft.Store) -> None:
+    """T-22: id, hash and meta, exactly as they were stored."""
+    turn = store.add_turn("north", bookmark="tour")
+
+    assert (turn["id"], turn["hash"], turn["meta"]) == (turn.id, turn.hash, turn.meta)
+    with pytest.raises(KeyError):
+        turn["text"]  # only the record, not all of the turn
