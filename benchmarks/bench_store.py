@@ -1,12 +1,13 @@
-"""Keeping turns: appending beside a bare sqlite3 insert and beside llm 0.36, resolving, and first pages of a big store.
+"""Keeping turns: appending beside bare inserts and beside llm 0.36, resolving, and first pages of a big store.
 
-`python -m benchmarks.bench_store --full` asks a store of 1,000,000 turns (100,000 without it). With WEFT_BENCH_URL set
-to an empty PostgreSQL database, weft's side of the comparisons runs there; its peers stay on SQLite.
+SQLite first, then PostgreSQL on a temporary cluster of its own, if its server programs are installed.
+`python -m benchmarks.bench_store --full` asks stores of 1,000,000 turns (100,000 without it), half of it on PostgreSQL.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sys
@@ -22,7 +23,9 @@ from benchmarks.harness import Case, Options, Peer, compare, report
 from benchmarks.workloads.store import FOLDER, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from benchmarks.harness import Result
 
 BARE = [
     Case("append", "append one turn, durable", goal=0.8),
@@ -35,7 +38,7 @@ PAGE_MS = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Bare(Peer):
-    """The sqlite3 module of this very Python."""
+    """A module of this very Python: sqlite3 or psycopg."""
 
     def python(self) -> Path:
         """Return the interpreter that runs this."""
@@ -50,14 +53,65 @@ def run(options: Options, *, turns: int = 100_000) -> bool:
     beside_bare = compare("store", BARE, peer=bare, workload="store", check="same_answer", options=options)
     met = report(beside_bare)
     met &= report(compare("store", LLM, peer=Peer("llm", "0.36"), workload="store", check=None, options=options))
-    for left in FOLDER.iterdir():  # the workers are ended by a signal and cannot tidy up after themselves
-        if left.name.startswith(("weft-", "sqlite3-", "llm-")):
+    _tidy()
+    met &= _growth(beside_bare)
+    folder = Path(tempfile.mkdtemp(dir=FOLDER))
+    try:
+        _fill(folder / "store", turns)
+        met &= _disk() & _pages(folder / "store", f"{turns:,} turns")
+    finally:
+        shutil.rmtree(folder)
+    return run_postgres(options, turns=turns // 2) & met
+
+
+def run_postgres(options: Options, *, turns: int = 50_000) -> bool:
+    """Measure the same on a real PostgreSQL server, started for this with fsync on; True when the goals are met."""
+    from tests.support.components import COMPONENTS  # noqa: PLC0415
+
+    programs = COMPONENTS["postgres"].find()
+    if programs is None:
+        print(f"PostgreSQL is not measured: its server is not found; {COMPONENTS['postgres'].advice}")
+        return True
+    import psycopg  # noqa: PLC0415
+
+    from tests.support.postgres import PostgresCluster  # noqa: PLC0415
+
+    cluster = PostgresCluster(programs)
+    try:
+        cluster.start()
+        with psycopg.connect(cluster.url()) as connection:
+            version = connection.info.server_version // 10_000
+        print(f"PostgreSQL {version}")
+        urls = [cluster.url(cluster.create_database()) for _ in range(3)]
+        os.environ.update(WEFT_BENCH_POSTGRES=urls[0], WEFT_BENCH_BARE=urls[1])
+        bare = Bare("psycopg", psycopg.__version__)
+        results = compare(
+            "store on PostgreSQL", BARE, peer=bare, workload="store", check="same_answer", options=options
+        )
+        met = report(results) & _growth(results)
+        _fill(urls[2], turns)
+        met &= _pages(urls[2], f"{turns:,} turns, just loaded")
+        with psycopg.connect(urls[2], autocommit=True) as connection:
+            connection.execute("ANALYZE")  # what the server does by itself within a minute or so
+        return _pages(urls[2], f"{turns:,} turns, analysed") & met
+    finally:
+        for name in ("WEFT_BENCH_POSTGRES", "WEFT_BENCH_BARE"):
+            os.environ.pop(name, None)
+        cluster.remove()
+        _tidy()
+
+
+def _tidy() -> None:
+    """Remove what the workers left; they are ended by a signal and cannot do it themselves."""
+    for left in FOLDER.iterdir():
+        if left.name.startswith(("weft-", "sqlite3-", "psycopg-", "llm-")):
             shutil.rmtree(left)
-    by_name = {result.case.function: result for result in beside_bare}
-    met &= _line(
-        "10,000 turns cost of 1,000", by_name["resolve_10000"].weft_us / by_name["resolve_1000"].weft_us, 11, "x"
-    )
-    return _disk() & _pages(turns) & met
+
+
+def _growth(results: Sequence[Result]) -> bool:
+    by_name = {result.case.function: result for result in results}
+    cost = by_name["resolve_10000"].weft_us / by_name["resolve_1000"].weft_us
+    return _line("10,000 turns cost of 1,000", cost, 11, "x")
 
 
 def _disk() -> bool:
@@ -86,36 +140,33 @@ def _disk() -> bool:
         shutil.rmtree(folder)
 
 
-def _pages(turns: int) -> bool:
-    """Ask a large store for its first pages."""
-    folder = Path(tempfile.mkdtemp(dir=FOLDER))
+def _fill(place: str | Path, turns: int) -> None:
     said = texts(5000, 5)
-    try:
-        with weft.open_store(folder / "store") as store:
-            for start in range(0, turns, 5_000):
-                store.import_messages(
-                    [
-                        {"role": "user", "content": f"{start + n} {said[n][:200]}"}
-                        for n in range(min(5_000, turns - start))
-                    ]
-                )
-            store.add_turn("named", bookmark="named")
-            store.search("catch up")
-            word = said[0].split()[0]
-            questions: dict[str, Callable[[], Any]] = {
-                "headish": lambda: store.find("named"),
-                "log": lambda: store.log(limit=50),
-                "threads": lambda: store.threads(limit=50),
-                "search, common word": lambda: store.search(word),
-                "search, one turn": lambda: store.search("4321"),
-                "search, filtered": lambda: store.search(word, role="user"),
-            }
-            met = True
-            for name, ask in questions.items():
-                met &= _line(f"{name} among {turns:,} turns", _median_ms(ask), PAGE_MS, " ms")
-            return met
-    finally:
-        shutil.rmtree(folder)
+    with weft.open_store(place) as store:
+        for start in range(0, turns, 5_000):
+            store.import_messages(
+                [{"role": "user", "content": f"{start + n} {said[n][:200]}"} for n in range(min(5_000, turns - start))]
+            )
+        store.add_turn("named", bookmark="named")
+        store.search("catch up")
+
+
+def _pages(place: str | Path, among: str) -> bool:
+    """Ask a large store for its first pages."""
+    word = texts(5000, 5)[0].split()[0]
+    with weft.open_store(place) as store:
+        questions: dict[str, Callable[[], Any]] = {
+            "headish": lambda: store.find("named"),
+            "log": lambda: store.log(limit=50),
+            "threads": lambda: store.threads(limit=50),
+            "search, common word": lambda: store.search(word),
+            "search, one turn": lambda: store.search("4321"),
+            "search, filtered": lambda: store.search(word, role="user"),
+        }
+        met = True
+        for name, ask in questions.items():
+            met &= _line(f"{name} among {among}", _median_ms(ask), PAGE_MS, " ms")
+        return met
 
 
 def _median_ms(ask: Callable[[], Any]) -> float:

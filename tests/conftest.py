@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,11 @@ NEEDS = {"needs_postgres": "postgres", "needs_chromium": "chromium", "corpus": "
 settings.register_profile("default", deadline=None, max_examples=50)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("WEFT_HYPOTHESIS", "default"))
+
+# Started in the background, a shell has its children ignore ctrl-c, and they hand that on; tests that stop a program
+# with it need it heard.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,6 +1,7 @@
-"""Appending turns and resolving threads; the same turns for weft, for the bare sqlite3 module and for llm.
+"""Appending turns and resolving threads; the same turns for weft, for bare sqlite3 and psycopg, and for llm.
 
-All three write to a disk of the system (benchmarks/.results), wait for it with every turn, and keep the same bytes.
+All write to a disk of the system (benchmarks/.results, or a server's), wait for it with every turn, and keep the same
+bytes. With WEFT_BENCH_POSTGRES weft's side is in that database; WEFT_BENCH_BARE is the one of bare psycopg.
 """
 
 from __future__ import annotations
@@ -35,18 +36,19 @@ def functions(library: Any) -> dict[str, Callable[[], object]]:
     FOLDER.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{library.__name__}-", dir=FOLDER))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return {"weft": _weft, "sqlite3": _sqlite3, "llm": _llm}[library.__name__](library, folder)
+    sides = {"weft": _weft, "sqlite3": _sqlite3, "psycopg": _psycopg, "llm": _llm}
+    return sides[library.__name__](library, folder)
 
 
 def _weft(weft: Any, folder: Path) -> dict[str, Callable[[], object]]:
-    url = os.environ.get("WEFT_BENCH_URL") or folder / "appending"
-    store, said, last = weft.open_store(url), itertools.cycle(texts(4000, 1)), [None]
+    server = os.environ.get("WEFT_BENCH_POSTGRES")
+    store, said, last = weft.open_store(server or folder / "appending"), itertools.cycle(texts(4000, 1)), [None]
     number = itertools.count()
 
     def append() -> None:
         last[0] = store.add_turn(f"{next(number)} {next(said)}", continues=last[0]).id
 
-    long = weft.open_store(os.environ.get("WEFT_BENCH_URL") or folder / "long")
+    long = weft.open_store(server or folder / "long")
     ends = {
         length: long.import_messages(
             [
@@ -64,10 +66,18 @@ def _weft(weft: Any, folder: Path) -> dict[str, Callable[[], object]]:
     }
 
 
+def _bare_row(n: int, text: str, thread: int) -> tuple[Any, ...]:
+    # The fastest encoder and decoder there are, on the bare side too.
+    from orjson import dumps  # noqa: PLC0415
+
+    meta = {"role": "user", "content_type": "application/json", "options": {}, "continues": [f"{n - 1:025}"]}
+    payload = dumps([{"type": "text", "text": text}])
+    return f"{n:025}", thread, "gpt.turn", hashlib.sha256(payload).digest(), dumps(meta).decode(), payload
+
+
 def _sqlite3(sqlite3: Any, folder: Path) -> dict[str, Callable[[], object]]:
     """One table, one index, nothing else: what any program would at least have to do."""
-    # The fastest decoder there is, on the bare side too.
-    from orjson import dumps, loads  # noqa: PLC0415
+    from orjson import loads  # noqa: PLC0415
 
     connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -79,32 +89,65 @@ def _sqlite3(sqlite3: Any, folder: Path) -> dict[str, Callable[[], object]]:
     said = itertools.cycle(texts(4000, 1))
     insert = "INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)"
 
-    def row(n: int, text: str, thread: int) -> tuple[Any, ...]:
-        meta = {"role": "user", "content_type": "application/json", "options": {}, "continues": [f"{n - 1:025}"]}
-        payload = dumps([{"type": "text", "text": text}])
-        return f"{n:025}", thread, "gpt.turn", hashlib.sha256(payload).digest(), dumps(meta).decode(), payload
-
-    ready = [row(0, "", 0)]
+    ready = [_bare_row(0, "", 0)]
 
     def append() -> None:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(insert, ready[-1])
         connection.execute("COMMIT")
         n = next(number)
-        ready[-1] = row(n + 1, f"{n} {next(said)}", 0)  # a few microseconds that weft has to spend too
+        ready[-1] = _bare_row(n + 1, f"{n} {next(said)}", 0)  # a few microseconds that weft has to spend too
 
     threads = sqlite3.connect(folder / "long.db")
     threads.execute(
         "CREATE TABLE turns (id TEXT PRIMARY KEY, thread INT, topic TEXT, hash BLOB, meta TEXT, payload BLOB)"
     )
     for length in LENGTHS:
-        rows = (row(length * 10 + n, f"{length} {n} {text}", length) for n, text in enumerate(texts(length, 2)))
+        rows = (_bare_row(length * 10 + n, f"{length} {n} {text}", length) for n, text in enumerate(texts(length, 2)))
         threads.executemany(insert, rows)
     threads.execute("CREATE INDEX by_thread ON turns (thread, id)")
     threads.commit()
 
     def resolve(length: int) -> int:
         rows = threads.execute("SELECT meta, payload FROM turns WHERE thread = ? ORDER BY id", (length,))
+        return len([(loads(meta), loads(payload)) for meta, payload in rows])
+
+    return {
+        "append": append,
+        "resolve_1000": lambda: resolve(1_000),
+        "resolve_10000": lambda: resolve(10_000),
+        "same_answer": lambda: [resolve(length) for length in LENGTHS],
+    }
+
+
+def _psycopg(psycopg: Any, _: Path) -> dict[str, Callable[[], object]]:
+    """The same in PostgreSQL, on the server that weft's side uses too, with its durability."""
+    from orjson import loads  # noqa: PLC0415
+
+    connection = psycopg.connect(os.environ["WEFT_BENCH_BARE"])
+    connection.execute(
+        "CREATE TABLE turns (id text PRIMARY KEY, thread int, topic text, hash bytea, meta text, payload bytea)"
+    )
+    insert = "INSERT INTO turns VALUES (%s, %s, %s, %s, %s, %s)"
+    for length in LENGTHS:
+        rows = [_bare_row(length * 10 + n, f"{length} {n} {text}", length) for n, text in enumerate(texts(length, 2))]
+        with connection.cursor() as cursor:
+            cursor.executemany(insert, rows)
+    connection.execute("CREATE INDEX by_thread ON turns (thread, id)")
+    connection.commit()
+    number, said = itertools.count(1_000_000), itertools.cycle(texts(4000, 1))
+
+    def append() -> None:
+        n = next(number)
+        connection.execute(insert, _bare_row(n, f"{n} {next(said)}", 0), prepare=True)
+        connection.commit()
+
+    # Reading does not begin transactions, as it does not on weft's side.
+    reading = psycopg.connect(os.environ["WEFT_BENCH_BARE"], autocommit=True)
+
+    def resolve(length: int) -> int:
+        question = "SELECT meta, payload FROM turns WHERE thread = %s ORDER BY id"
+        rows = reading.execute(question, (length,), prepare=True).fetchall()
         return len([(loads(meta), loads(payload)) for meta, payload in rows])
 
     return {
