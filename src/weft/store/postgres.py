@@ -34,6 +34,7 @@ __all__ = ["PostgresFrames"]
 
 _T = TypeVar("_T")
 _LOCK_KEY = 0x77656674  # "weft": one lock a database
+_BEGIN_ALONE = "BEGIN; SELECT pg_advisory_xact_lock(2003134068)"  # that key, in one round trip
 _PATIENCE = 10.0  # seconds a lost server is waited for [D-18]
 _COMING_OR_GOING = ("starting up", "shutting down", "recovery mode")  # what a server says that will be there soon
 _PART = 200_000  # characters of text in one tsvector, which holds 1 MB
@@ -261,6 +262,8 @@ class PostgresFrames(_PostgresRows):
                 connection = psycopg.connect(self.url, autocommit=True, connect_timeout=10, application_name="weft")
             except UnicodeError as error:
                 raise UsageError(f"not a usable address: {error}") from error
+            milliseconds = max(1, int(self.busy_seconds * 1000))
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", (f"{milliseconds}ms",))
             self._local.connection = connection
             self._reached = True
             with self._mutex:
@@ -334,10 +337,7 @@ class PostgresFrames(_PostgresRows):
             is_committing = False
             try:
                 connection = self._connect()
-                milliseconds = max(1, int(self.busy_seconds * 1000))
-                connection.execute("BEGIN")
-                connection.execute("SELECT set_config('lock_timeout', %s, true)", (f"{milliseconds}ms",), prepare=True)
-                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK_KEY,), prepare=True)
+                connection.execute(_BEGIN_ALONE)
                 writer = _Writer(connection)
                 result = work(writer)
                 appended = writer.appended
