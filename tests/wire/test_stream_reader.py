@@ -158,13 +158,9 @@ def test_frames_that_are_cut_or_too_large_are_not_applied() -> None:
     )
 
 
-def test_a_dialect_gives_the_rest() -> None:
-    bare = AssemblingDecoder()
-
-    for method in (bare.assembled, lambda: bare.take({}), lambda: bare.decode({})):
-        with pytest.raises(NotImplementedError):
-            method()
-    assert (bare.call_number(3), bare.done()) == (3, None)  # type: ignore[func-returns-value]
+def test_a_decoder_without_a_dialect_cannot_be_made() -> None:
+    with pytest.raises(TypeError, match="abstract methods? assembled, decode, take"):
+        AssemblingDecoder()  # type: ignore[abstract]
 
 
 # -- the reader ------------------------------------------------------------------------------------------------

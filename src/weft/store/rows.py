@@ -8,6 +8,7 @@ above all, each backend brings itself.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -96,16 +97,16 @@ _NO_LIMIT = 1 << 62
 Params = Sequence[Any]
 
 
-class Rows:
+class Rows(ABC):
     """Reading, over whatever `_all` asks. Mixed into each backend's reader and writer."""
 
+    @abstractmethod
     def _all(self, sql: str, params: Params) -> list[Any]:
         """Run one statement and give all its rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _list(self, values: Sequence[Any]) -> Any:
         """Give a list as one parameter."""
-        raise NotImplementedError
 
     def _one(self, sql: str, params: Params = ()) -> Any:
         rows = self._all(sql, params)

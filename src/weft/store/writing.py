@@ -6,6 +6,7 @@ Everything here runs inside one transaction that is alone in the store, so a loo
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -90,21 +91,21 @@ class Writing(Rows):
         self.appended: list[str] = []
         self.removed: list[int] = []
 
+    @abstractmethod
     def _run(self, sql: str, params: Params) -> None:
         """Run one statement that gives nothing back."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _insert(self, row: tuple[Any, ...], digest: bytes | None, payload: bytes | None) -> None:
         """Insert a frame; its payload only if no other frame has the same bytes [T-2]."""
-        raise NotImplementedError
 
     def _keep_file(self, digest: bytes, data: bytes) -> bool:  # noqa: ARG002  # for those that have a place
         """Keep a large payload outside the database; False if there is no such place."""
         return False
 
+    @abstractmethod
     def _reach(self, seqs: Sequence[int]) -> tuple[int, int]:
         """Count the turns reachable from `seqs`, and their bytes."""
-        raise NotImplementedError
 
     def spots(self, ids: Sequence[str]) -> list[Spot | None]:
         """Find turns by id, in the order asked for."""

@@ -7,6 +7,7 @@ as one that came in a piece, so a stream and a whole answer cannot be read diffe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -116,7 +117,7 @@ class Speaker:
         return told
 
 
-class AssemblingDecoder:
+class AssemblingDecoder(ABC):
     """The frame of every stream decoder. A dialect gives `take` (one native event) and `assembled` (the whole).
 
     Odd events are noted and kept, never fatal [S-08, S-09]; a broken stream ends with what arrived [W-34].
@@ -139,23 +140,23 @@ class AssemblingDecoder:
 
     # -- for a dialect to give -------------------------------------------------------------------------------
 
+    @abstractmethod
     def take(self, event: Json) -> None:
         """Tell the deltas in one native event and add it to the whole."""
-        raise NotImplementedError
 
+    @abstractmethod
     def assembled(self) -> Json:
         """Give the whole response as far as it came, in the dialect's own form."""
-        raise NotImplementedError
 
+    @abstractmethod
     def decode(self, body: Json) -> Reply:
         """Read the assembled response: the dialect's `decode_response`."""
-        raise NotImplementedError
 
     def open(self, frame: Any) -> Any:
         """Give the native event inside a frame; a dialect with typed frames adds the type."""
         return loads(frame.data)
 
-    def done(self) -> None:
+    def done(self) -> None:  # noqa: B027 - most have nothing to do here
         """Hear `[DONE]`; only a dialect that ends so needs to."""
 
     def call_number(self, position: int) -> int:
