@@ -159,7 +159,7 @@ def test_frames_that_are_cut_or_too_large_are_not_applied() -> None:
 
 
 def test_a_decoder_without_a_dialect_cannot_be_made() -> None:
-    with pytest.raises(TypeError, match="abstract methods? assembled, decode, take"):
+    with pytest.raises(TypeError, match=r"abstract methods? assembled, decode, take"):
         AssemblingDecoder()  # type: ignore[abstract]
 
 
