@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from weft.cli import main
-from weft.cli.sim import sim
+from weft.cli.app import weft
 
 CLIENT = """
 import json, os, urllib.request
@@ -34,7 +34,7 @@ def test_a_command_runs_beside_it_and_gives_its_exit_status(capfd: pytest.Captur
 
 
 def test_a_command_that_is_not_there_is_named() -> None:
-    result = CliRunner().invoke(sim, ["--port", "0", "--", "no-such-command"], standalone_mode=False)
+    result = CliRunner().invoke(weft, ["sim", "--port", "0", "--", "no-such-command"], standalone_mode=False)
 
     assert result.return_value == 127
     assert "no such command: no-such-command" in result.stderr
