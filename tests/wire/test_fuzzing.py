@@ -53,9 +53,9 @@ def test_whatever_arrives_is_read_or_refused_and_soon(name: str, seconds: float)
     @given(mutated(requests), mutated(responses), mutated(streams))
     def check(request: Any, response: Any, events: Any) -> None:
         for work, given_to in ((_request, request), (_response, response), (_stream, events)):
-            begun = time.monotonic()
+            begun = time.thread_time()  # what it works, not what it waits for a busy machine
             work(spoken, given_to)
-            assert time.monotonic() - begun < SLOW_SECONDS
+            assert time.thread_time() - begun < SLOW_SECONDS
 
     deadline = time.monotonic() + seconds
     while True:
