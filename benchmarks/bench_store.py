@@ -1,7 +1,7 @@
 """Keeping turns: appending beside bare inserts and beside llm 0.36, resolving, and first pages of a big store.
 
 SQLite first, then PostgreSQL on a temporary cluster of its own, if its server programs are installed.
-`python -m benchmarks.bench_store --full` asks stores of 1,000,000 turns (100,000 without it), half of it on PostgreSQL.
+`python -m benchmarks.bench_store --full` asks stores of 1,000,000 turns (100,000 without it).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 BARE = [
     Case("append", "append one turn, durable", goal=0.8),
+    Case("append_at_once", "the same, beside begin, insert, commit in one"),
     Case("resolve_1000", "resolve a thread of 1,000 turns", goal=1 / 3),
     Case("resolve_10000", "resolve a thread of 10,000 turns"),
 ]
@@ -61,10 +62,10 @@ def run(options: Options, *, turns: int = 100_000) -> bool:
         met &= _disk() & _pages(folder / "store", f"{turns:,} turns")
     finally:
         shutil.rmtree(folder)
-    return run_postgres(options, turns=turns // 2) & met
+    return run_postgres(options, turns=turns) & met
 
 
-def run_postgres(options: Options, *, turns: int = 50_000) -> bool:
+def run_postgres(options: Options, *, turns: int = 100_000) -> bool:
     """Measure the same on a real PostgreSQL server, started for this with fsync on; True when the goals are met."""
     from tests.support.components import COMPONENTS  # noqa: PLC0415
 
@@ -115,27 +116,28 @@ def _growth(results: Sequence[Result]) -> bool:
 
 
 def _disk() -> bool:
-    """Store 1,000 requests that each resend their whole history; messages of 0.3 to 12 kB, as a coding agent's are."""
+    """Store 1,000 requests that each resend their whole history, with messages of two kinds."""
+    luck = random.Random(3)  # noqa: S311
+    line = " ".join(texts(400, 3))
+    agents = []
+    for n in range(1000):
+        start, size = luck.randrange(len(line) // 2), int(300 * 40 ** luck.random())
+        agents.append(f"{n} {line[start : start + size]}")
+    alike = [f"{n} {text}" for n, text in enumerate(texts(1000, 3))]
+    met = _line("disk, messages of 0.3 to 12 kB as a coding agent's", _disk_of(agents), 1.3, "x")
+    return _line("disk, messages of about 1 kB all", _disk_of(alike), 1.3, "x") & met
+
+
+def _disk_of(said: Sequence[str]) -> float:
     folder = Path(tempfile.mkdtemp(dir=FOLDER))
     try:
-        luck = random.Random(3)  # noqa: S311
-        line = " ".join(texts(400, 3))
-        messages = []
-        for n in range(1000):
-            start, size = luck.randrange(len(line) // 2), int(300 * 40 ** luck.random())
-            role = "user" if n % 2 == 0 else "assistant"
-            messages.append({"role": role, "content": f"{n} {line[start : start + size]}"})
+        messages = [{"role": "user" if n % 2 == 0 else "assistant", "content": text} for n, text in enumerate(said)]
         with weft.open_store(folder / "store") as store:
             for count in range(1, len(messages) + 1):
                 store.import_messages(messages[:count])
             store.search("word")
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        return _line(
-            "disk of 1,000 growing requests, of the distinct",
-            size / sum(len(json.dumps(m)) for m in messages),
-            1.3,
-            "x",
-        )
+        return size / sum(len(json.dumps(message)) for message in messages)
     finally:
         shutil.rmtree(folder)
 

@@ -9,9 +9,21 @@ import pytest
 from hypothesis import settings
 
 from tests.support.components import COMPONENTS, require
-from tests.support.postgres import postgres, postgres_url
+from tests.support.postgres import (
+    postgres,
+    postgres_database,
+    postgres_store_database,
+    postgres_store_url,
+    postgres_url,
+)
 
-__all__ = ["postgres", "postgres_url"]
+__all__ = [
+    "postgres",
+    "postgres_database",
+    "postgres_store_database",
+    "postgres_store_url",
+    "postgres_url",
+]
 
 NEEDS = {"needs_postgres": "postgres", "needs_chromium": "chromium", "corpus": "corpus"}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Install the real components that tests use: the reference MCP servers into .mcp-servers/ with npm, by their lock file;
-# PostgreSQL and Chromium where that is possible: as root, with apt.
+# PostgreSQL, Chromium, strace and gcc where that is possible: as root, with apt.
 # Elsewhere they are looked for on the PATH by the tests, which say so when they must skip. Never fails by itself:
 # whether a missing component is an error is decided by WEFT_TEST_REQUIRE (tests/support/components.py).
 set -euo pipefail
@@ -22,6 +22,8 @@ missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ||
     missing+=(chromium)
+command -v strace >/dev/null || missing+=(strace)
+command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then

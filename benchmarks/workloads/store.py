@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ def _weft(weft: Any, folder: Path) -> dict[str, Callable[[], object]]:
     }
     return {
         "append": append,
+        "append_at_once": append,
         "resolve_1000": lambda: len(long.resolve(ends[1_000])["messages"]),
         "resolve_10000": lambda: len(long.resolve(ends[10_000])["messages"]),
         "same_answer": lambda: [len(long.resolve(end)["messages"]) for end in ends.values()],
@@ -98,6 +100,11 @@ def _sqlite3(sqlite3: Any, folder: Path) -> dict[str, Callable[[], object]]:
         n = next(number)
         ready[-1] = _bare_row(n + 1, f"{n} {next(said)}", 0)  # a few microseconds that weft has to spend too
 
+    def append_at_once() -> None:
+        connection.execute(insert, ready[-1])
+        n = next(number)
+        ready[-1] = _bare_row(n + 1, f"{n} {next(said)}", 0)
+
     threads = sqlite3.connect(folder / "long.db")
     threads.execute(
         "CREATE TABLE turns (id TEXT PRIMARY KEY, thread INT, topic TEXT, hash BLOB, meta TEXT, payload BLOB)"
@@ -114,6 +121,7 @@ def _sqlite3(sqlite3: Any, folder: Path) -> dict[str, Callable[[], object]]:
 
     return {
         "append": append,
+        "append_at_once": append_at_once,
         "resolve_1000": lambda: resolve(1_000),
         "resolve_10000": lambda: resolve(10_000),
         "same_answer": lambda: [resolve(length) for length in LENGTHS],
@@ -145,6 +153,10 @@ def _psycopg(psycopg: Any, _: Path) -> dict[str, Callable[[], object]]:
     # Reading does not begin transactions, as it does not on weft's side.
     reading = psycopg.connect(os.environ["WEFT_BENCH_BARE"], autocommit=True)
 
+    def append_at_once() -> None:
+        n = next(number)
+        reading.execute(insert, _bare_row(n, f"{n} {next(said)}", 0), prepare=True)
+
     def resolve(length: int) -> int:
         question = "SELECT meta, payload FROM turns WHERE thread = %s ORDER BY id"
         rows = reading.execute(question, (length,), prepare=True).fetchall()
@@ -152,6 +164,7 @@ def _psycopg(psycopg: Any, _: Path) -> dict[str, Callable[[], object]]:
 
     return {
         "append": append,
+        "append_at_once": append_at_once,
         "resolve_1000": lambda: resolve(1_000),
         "resolve_10000": lambda: resolve(10_000),
         "same_answer": lambda: [resolve(length) for length in LENGTHS],
@@ -160,9 +173,8 @@ def _psycopg(psycopg: Any, _: Path) -> dict[str, Callable[[], object]]:
 
 def _llm(llm: Any, folder: Path) -> dict[str, Callable[[], object]]:
     """Log a reply as `llm prompt` does."""
-    import sqlite_utils  # type: ignore[import-not-found]  # noqa: PLC0415  # comes with llm
-    from llm.migrations import migrate  # type: ignore[import-not-found]  # noqa: PLC0415
-
+    # By name: whether they are installed beside weft too, for its own tests, must not matter.
+    sqlite_utils, migrations = import_module("sqlite_utils"), import_module("llm.migrations")
     said = itertools.cycle(texts(4000, 1))
     number = itertools.count()
 
@@ -175,7 +187,7 @@ def _llm(llm: Any, folder: Path) -> dict[str, Callable[[], object]]:
 
     model = Echo()
     database = sqlite_utils.Database(folder / "logs.db")
-    migrate(database)
+    migrations.migrate(database)
     conversation = model.conversation()
 
     def append() -> None:

@@ -19,6 +19,7 @@ from typing import IO
 import pytest
 
 import weft
+from tests.support.components import require
 from weft.errors import StoreBusyError, StoreError, WeftError
 from weft.store import sqlite_files
 from weft.store.migrations import SQLITE
@@ -58,10 +59,10 @@ def acknowledged(out: IO[str] | None) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("runs", KILLS)
-def test_nothing_acknowledged_is_lost_to_a_kill(tmp_path: Path, runs: int) -> None:
-    """D-01: kill -9 at a random moment of appending."""
+def test_nothing_acknowledged_is_lost_to_a_kill(store_url: str, runs: int) -> None:
+    """D-01: kill -9 at a random moment of appending; payloads are rows, and on SQLite also files."""
     luck = random.Random(runs)  # noqa: S311
-    url = tmp_path / "store"
+    url = store_url
     for number in range(runs):
         writer = start("append", url, 100_000, f"r{number}", luck.choice([20, 2000, 150_000]))
         assert writer.stdout is not None
@@ -97,8 +98,7 @@ def test_no_row_lacks_its_file(tmp_path: Path, runs: int) -> None:
 
 def test_bytes_reach_the_disk_in_order(tmp_path: Path) -> None:
     """D-03: file synced, renamed, folder synced, WAL synced, acknowledged; in every append."""
-    if (strace := shutil.which("strace")) is None:
-        pytest.skip("strace not found: install it (apt-get install strace)")
+    strace = str(require("strace"))
     url, trace, count = tmp_path / "store", tmp_path / "trace", 100
     command = [sys.executable, "-m", "tests.store.workers", "append", str(url), str(count), "s", "120000"]
     calls = "trace=openat,fsync,fdatasync,rename,write"
@@ -220,8 +220,7 @@ int fsync(int fd) {
 
 def test_a_failing_sync_is_not_acknowledged(tmp_path: Path) -> None:
     """D-08: the append fails, and the next one uses another connection."""
-    if (gcc := shutil.which("gcc")) is None:
-        pytest.skip("gcc not found: the fault is made by a small C library")
+    gcc = str(require("gcc"))  # the fault is made by a small C library
     (tmp_path / "shim.c").write_text(SHIM)
     library = tmp_path / "shim.so"
     subprocess.run([gcc, "-shared", "-fPIC", "-o", str(library), str(tmp_path / "shim.c"), "-ldl"], check=True)

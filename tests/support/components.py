@@ -59,10 +59,26 @@ def _mcp_servers() -> Path | None:
     return folder if shutil.which("node") and all((folder / name).exists() for name in wanted) else None
 
 
+def _program(name: str) -> Callable[[], Path | None]:
+    """Find a program on the PATH."""
+    return lambda: Path(found) if (found := shutil.which(name)) else None
+
+
+def _viewer() -> Path | None:
+    """The viewer's page as it was built, and what its tests are driven with (make viewer)."""
+    built = PROJECT / "src" / "weft" / "web" / "static"
+    driver = PROJECT / "viewer" / "node_modules" / "playwright-core" / "package.json"
+    found = (built / "index.html").exists() and driver.exists() and shutil.which("node") is not None
+    return built if found else None
+
+
 COMPONENTS = {
     "postgres": Component(_postgres, "install it (apt-get install postgresql) or put initdb on the PATH"),
     "chromium": Component(_chromium, "install it (apt-get install chromium) or put it on the PATH"),
     "mcp-servers": Component(_mcp_servers, "install node and npm, then run tools/provision.sh"),
+    "strace": Component(_program("strace"), "install it (apt-get install strace)"),
+    "gcc": Component(_program("gcc"), "install a C compiler (apt-get install gcc libc6-dev)"),
+    "viewer": Component(_viewer, "install node and npm, then run make viewer"),
     "corpus": Component(_corpus, "set WEFT_CORPUS to the folder of recorded exchanges"),
 }
 

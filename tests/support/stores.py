@@ -22,7 +22,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty store of each backend."""
     if request.param == "sqlite":
         return str(tmp_path / "store")
-    return str(request.getfixturevalue("postgres_url"))
+    return str(request.getfixturevalue("postgres_store_url"))
 
 
 @pytest.fixture

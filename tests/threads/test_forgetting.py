@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 import weft
-from weft.errors import TurnNotFoundError, UsageError
+from weft.errors import StoreBusyError, TurnNotFoundError, UsageError
+from weft.store.lock import FileLock
 
 SECRET = "hunter2-tops3cret-zebra"
 
@@ -111,6 +114,29 @@ def test_a_purged_text_is_gone_from_every_file(sqlite_store: weft.Store, size: i
     assert sqlite_store.thread("n")[0].text.startswith("the key is [purged]")
     assert sqlite_store.thread("n")[1].options == {"provider_ptr": "ptr-[purged]"}
     assert sqlite_store.fsck() == []
+
+
+def test_what_waits_to_be_stored_is_purged_too(tmp_path: Path) -> None:
+    """K-09, D-10: the spool holds what was said while the store was locked, until it is next opened."""
+    store = weft.open_store(tmp_path / "store", busy_seconds=0.05)
+    store.add_turn(SECRET)
+    with FileLock(tmp_path / "store" / "weft.lock").held(1):
+        for said in (f"a key: {SECRET}", "nothing of note", SECRET):
+            with pytest.raises(StoreBusyError):
+                store.add_turn(said, provider_ptr=SECRET if "note" in said else None)
+    spool = tmp_path / "store" / "spool"
+    (spool / "torn.refused").write_bytes(b'{"payload": "' + SECRET.encode())
+
+    assert len(store.purge(turn=store.log()[0].id).turns) == 2
+    assert len(store.purge(text=SECRET).turns) == 3
+
+    kept = b"".join(path.read_bytes() for path in spool.iterdir())
+    decoded = b"".join(base64.b64decode(json.loads(path.read_bytes())["payload"]) for path in spool.iterdir())
+    assert SECRET.encode() not in kept + decoded
+    store.close()
+    with weft.open_store(tmp_path / "store") as again:
+        assert [turn.text for turn in again.log()] == ["[purged]", "nothing of note", "a key: [purged]", "[purged]"]
+        assert again.log()[1].options == {"provider_ptr": "[purged]"}
 
 
 def test_a_purged_turn_keeps_its_place(store: weft.Store) -> None:

@@ -322,6 +322,10 @@ class FrameStore(FrameReader, Protocol):
         """Give the newest frame of a topic."""
         ...
 
+    def newest_frames(self, topic: str, limit: int) -> list[Frame]:
+        """List frames of a topic other than turns, newest first."""
+        ...
+
     def turns_before(self, before_id: str | None, limit: int) -> list[Frame]:
         """List turns, newest first, of the whole store."""
         ...

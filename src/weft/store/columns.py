@@ -99,6 +99,8 @@ def is_storable(text: str) -> bool:
 def model_of(meta: Mapping[str, Any]) -> str | None:
     """Read which model answered, if the turn is an answer."""
     message = meta.get("message")
+    if message is None:
+        return None
     model = message.get("model") if isinstance(message, Mapping) else None
     return model if isinstance(model, str) and model else None
 

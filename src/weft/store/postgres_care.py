@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 from weft.errors import BlobNotFoundError
 from weft.store.base import Problem, Query, StoreStats
 from weft.store.checking import check_rows
+from weft.store.exchanges import Exchanges
 from weft.store.searchtext import facet
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "migrate", "query_text", "scrub", "stats", "version", "without_password", "words_of"]
 
-_NOT_WORD = re.compile(r"[\W_]+")
+_LONGEST = 500  # characters of a word that are told apart; PostgreSQL takes 2046 bytes
+_WORD = re.compile(r"[^\W_]{1,500}")
+_APART = bytes(c if chr(c).isalnum() else 32 for c in range(128)) + bytes(128)  # ASCII: all but words is space
 _HAS_TABLE = "SELECT to_regclass('weft_version') IS NOT NULL"
 _COUNTS = """
     SELECT (SELECT count(*) FROM frames), (SELECT count(*) FROM frames WHERE topic = 'gpt.turn'),
@@ -53,14 +56,22 @@ def migrate(connection: psycopg.Connection[Any], steps: Sequence[Sequence[str]],
 
 
 def words_of(text: str) -> str:
-    """Leave nothing but words, so that PostgreSQL's parser sees no URL, number or tag in them."""
-    return _NOT_WORD.sub(" ", text)
+    """Write each word of a text once, as a tsvector is written.
+
+    PostgreSQL's own parser is not asked: it would see URLs, numbers and tags in them (and a word like 1e5abc as two),
+    and takes longer than everything else in an append.
+    """
+    if text.isascii():
+        words = set(text.encode().translate(_APART).split())
+        if len(max(words, key=len, default=b"")) <= _LONGEST:
+            return b" ".join(words).decode()
+    return " ".join(set(_WORD.findall(text)))
 
 
 def query_text(query: Query) -> str:
-    """Write a query as to_tsquery reads it. Words are letters and digits only, so none is an operator."""
-    words = [f"{word[:-1]}:*" if word.endswith("*") else word for word in query.words]
-    words += [word for phrase in query.phrases for word in phrase]
+    """Write a query as a tsquery is written. Words are letters and digits only, so none is an operator."""
+    words = [f"{word[:-1][:_LONGEST]}:*" if word.endswith("*") else word[:_LONGEST] for word in query.words]
+    words += [word[:_LONGEST] for phrase in query.phrases for word in phrase]
     words += [
         facet(kind, value)
         for kind, value in (("r", query.role), ("m", query.model), ("h", query.bookmark))
@@ -80,7 +91,7 @@ def check(ask: Callable[..., list[Any]]) -> list[Problem]:
 
 def scrub(connection: psycopg.Connection[Any]) -> None:
     """Rewrite the tables, so that nothing of what was removed stays in their pages."""
-    for table in ("frames", "words", "edges", "refs", "bookmarks"):
+    for table in ("frames", "words", "edges", "refs", "bookmarks", "chunks", "exchanges", "sessions"):
         connection.execute(f"VACUUM FULL {table}".encode())
     connection.execute("CHECKPOINT")
 
@@ -90,7 +101,7 @@ def stats(store: PostgresFrames, store_version: int) -> StoreStats:
     frames, turns, bookmarks, payloads, payload_bytes, threads = store.ask(_COUNTS)[0]
     disk = store.ask("SELECT pg_database_size(current_database())")[0][0]
     server = store.ask("SHOW server_version")[0][0]
-    details = {"postgresql": server, "url": without_password(store.url)}
+    details = {"postgresql": server, "url": without_password(store.url), **Exchanges(store).counts()}
     return StoreStats(
         frames, turns, threads, bookmarks, payloads, int(payload_bytes), disk, "postgresql", store_version, details
     )

@@ -71,7 +71,11 @@ _LINKS = """
 """
 _FRAMES_BY_ID = statement("SELECT", FRAME_COLUMNS, "WHERE f.id IN ?LIST")
 _FRAMES_BY_TOPIC = statement("SELECT", FRAME_COLUMNS, "WHERE f.topic = ? AND f.id > ? ORDER BY f.id LIMIT ?")
-_NEWEST_OF_TOPIC = statement("SELECT", FRAME_COLUMNS, "WHERE f.topic = ? ORDER BY f.seq DESC LIMIT 1")
+_NEWEST_OF_TOPIC = statement("SELECT", FRAME_COLUMNS, "WHERE f.topic = 'gpt.turn' ORDER BY f.seq DESC LIMIT 1")
+# The index over topics leaves turns out; saying so lets it be used, which a parameter alone does not.
+_NO_TURNS = "f.topic <> 'gpt.turn'"
+_ALL_OF_TOPIC = statement("SELECT", FRAME_COLUMNS, "WHERE f.topic = ? AND", _NO_TURNS, "ORDER BY f.id LIMIT ?")
+_LAST_OF_TOPIC = statement("SELECT", FRAME_COLUMNS, "WHERE f.topic = ? AND", _NO_TURNS, "ORDER BY f.seq DESC LIMIT ?")
 _TURNS_BEFORE = statement("SELECT", FRAME_COLUMNS, "WHERE f.topic = 'gpt.turn' AND f.id < ? ORDER BY f.id DESC LIMIT ?")
 TURN_COLUMNS = """
     SELECT f.seq, f.id, f.role, f.options, f.flags, f.extra, b.name, f.hash, coalesce(f.data, o.data), f.parent
@@ -111,6 +115,14 @@ class Rows(ABC):
     def _one(self, sql: str, params: Params = ()) -> Any:
         rows = self._all(sql, params)
         return rows[0] if rows else None
+
+    def listed(self, values: Sequence[Any]) -> Any:
+        """Give a list as one parameter, for the neighbours in this room."""
+        return self._list(values)
+
+    def file(self, digest: bytes) -> bytes:
+        """Give content that is kept outside the database, for the neighbours in this room."""
+        return self._file(digest)
 
     def _file(self, digest: bytes) -> bytes:
         raise BlobNotFoundError(digest.hex())
@@ -178,12 +190,18 @@ class Rows(ABC):
     def frames_of(self, topic: str, *, after_id: str | None = None, limit: int | None = None) -> list[Frame]:
         """List frames of a topic, oldest first."""
         count = _NO_LIMIT if limit is None else limit
+        if topic != TURN and after_id is None:
+            return self._frames(self._all(_ALL_OF_TOPIC, (topic, count)))
         return self._frames(self._all(_FRAMES_BY_TOPIC, (topic, after_id or "", count)))
 
     def newest_frame(self, topic: str) -> Frame | None:
         """Give the newest frame of a topic."""
-        found = self._frames(self._all(_NEWEST_OF_TOPIC, (topic,)))
+        found = self._frames(self._all(_NEWEST_OF_TOPIC, ())) if topic == TURN else self.newest_frames(topic, 1)
         return found[0] if found else None
+
+    def newest_frames(self, topic: str, limit: int) -> list[Frame]:
+        """List frames of a topic other than turns, newest first."""
+        return self._frames(self._all(_LAST_OF_TOPIC, (topic, limit)))
 
     def turns_before(self, before_id: str | None, limit: int) -> list[Frame]:
         """List turns, newest first, of the whole store."""

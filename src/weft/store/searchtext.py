@@ -11,6 +11,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from weft import jsontext
@@ -18,7 +19,9 @@ from weft.store.base import Flag, Query
 
 __all__ = ["facet", "facets_of", "holds", "parse_query", "plain_words", "prepare", "text_of_blocks", "text_of_payload"]
 
-_CJK = re.compile(r"([\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
+_CJK = (
+    r"([\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])"  # compiled when first needed
+)
 _WORD = re.compile(r"[^\W_]+")
 _PIECE = re.compile(r'"([^"]*)"?|(\S+)')
 _LARGEST_DOCUMENT = 4_000_000  # bytes of a text document that are searched; the rest of a longer one is not
@@ -30,7 +33,7 @@ def prepare(text: str) -> str:
         return text.lower().replace("\0", " ")
     flat = unicodedata.normalize("NFKD", text).casefold()
     flat = "".join([c for c in flat if not unicodedata.combining(c)]) if not flat.isascii() else flat
-    return _CJK.sub(r" \1 ", flat).encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+    return re.sub(_CJK, r" \1 ", flat).encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def plain_words(text: str) -> list[str]:
@@ -38,6 +41,7 @@ def plain_words(text: str) -> list[str]:
     return _WORD.findall(prepare(text))
 
 
+@lru_cache(maxsize=1024)
 def facet(kind: str, value: str) -> str:
     """Give the word that stands for a property of a turn (its role, model, bookmark) in the index.
 

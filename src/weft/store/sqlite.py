@@ -30,7 +30,7 @@ from weft.store.migrations import SQLITE
 from weft.store.packing import pack, unpack
 from weft.store.rows import TURN_COLUMNS, TURN_JOINS, Params, Rows, checked_turns, iter_turns, statement
 from weft.store.searching import check_hits, entry_text
-from weft.store.sqlite_files import broken, migrate, open_reader, open_writer, translated, version_of
+from weft.store.sqlite_files import Readers, broken, migrate, open_writer, translated, version_of
 from weft.store.sqlite_index import BATCH, Entry, SqliteIndex
 from weft.store.writing import FRAME_INSERT, End, Writing
 
@@ -229,8 +229,7 @@ class SqliteFrames(_SqliteRows):
         self._content = ContentFolder(self.folder / "content")
         self._lock = FileLock(self.folder / "weft.lock")
         self._mutex = threading.RLock()
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
+        self._readers = Readers(self.path)
         self._writer: sqlite3.Connection | None = None
         self._process = os.getpid()
         self._since_nudge = 0
@@ -272,18 +271,11 @@ class SqliteFrames(_SqliteRows):
         """Lend this thread's own read-only connection; what goes wrong with it leaves as a StoreError."""
         if self._process != os.getpid():
             self._forget_after_fork()
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         try:
-            if connection is None:
-                connection = open_reader(self.path)
-                self._local.connection = connection
-                self._readers.append(connection)
-            yield connection
+            yield self._readers.mine()
         except sqlite3.Error as error:
-            if connection is not None and broken(error):
-                self._local.connection = None
-                with contextlib.suppress(sqlite3.Error):
-                    connection.close()
+            if broken(error):
+                self._readers.drop_mine()
             raise translated(error, self.path) from error
 
     def _all(self, sql: str, params: Params) -> list[Any]:
@@ -387,10 +379,10 @@ class SqliteFrames(_SqliteRows):
     def _forget_after_fork(self) -> None:
         """Leave the parent's connections to the parent: SQLite's must not cross a fork, not even to be closed."""
         self._process = os.getpid()
-        _left_behind.extend(self._readers)
+        _left_behind.append(self._readers)
         if self._writer is not None:
             _left_behind.append(self._writer)
-        self._readers, self._writer, self._local, self._end = [], None, threading.local(), None
+        self._readers, self._writer, self._end = Readers(self.path), None, None
         self._mutex = threading.RLock()
         self._lock = FileLock(self.folder / "weft.lock")
         _left_behind.append(self.index)
@@ -400,10 +392,7 @@ class SqliteFrames(_SqliteRows):
         """Let go of files and connections. The store may be used again and opens by itself."""
         self.index.close()
         with self._mutex:
-            for reader in self._readers:
-                reader.close()
-            self._readers.clear()
-            self._local = threading.local()
+            self._readers.close()
             if self._writer is not None:
                 # The last connection to close checkpoints, so it closes under the lock [D-12].
                 with contextlib.suppress(StoreError), self._lock.held(self.busy_seconds):

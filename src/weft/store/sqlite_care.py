@@ -10,6 +10,8 @@ from weft.errors import StoreError
 from weft.store.base import Hit, Problem, Query, StoreStats
 from weft.store.checking import check_rows
 from weft.store.content import ContentFolder, sync_folder
+from weft.store.exchange_care import check_exchanges
+from weft.store.exchanges import Exchanges
 from weft.store.searching import check_hits
 from weft.store.sqlite_files import create_private
 
@@ -26,7 +28,10 @@ __all__ = [
     "tips_without_index",
 ]
 
-_FILES_NAMED = "SELECT DISTINCT hash FROM frames WHERE flags & 128 AND hash IS NOT NULL"
+_FILES_NAMED = """
+    SELECT DISTINCT hash FROM frames WHERE flags & 128 AND hash IS NOT NULL
+    UNION SELECT hash FROM chunks WHERE flags & 128
+"""
 _YOUNG_SECONDS = 3600
 _SEQS_DOWN = "SELECT seq, parent FROM frames WHERE topic = 'gpt.turn' ORDER BY seq DESC"
 _ALL_EDGES = "SELECT child, parent FROM edges"
@@ -83,6 +88,7 @@ def check(store: SqliteFrames, content: ContentFolder) -> list[Problem]:
             if line != "ok":
                 problems.append(Problem("database", str(store.path), f"{store.path}: {line}"))
         problems += check_rows(store.ask, content.get)
+        problems += check_exchanges(store)
     except StoreError as error:
         problems.append(Problem("database", str(store.path), str(error)))
     return problems
@@ -127,5 +133,5 @@ def stats(store: SqliteFrames, path: Path, version: int) -> StoreStats:
     """Count what is kept, and what it takes."""
     frames, turns, bookmarks, payloads, payload_bytes, threads = store.ask(_COUNTS)[0]
     disk = sum(file.stat().st_size for file in store.folder.rglob("*") if file.is_file())
-    details: dict[str, Any] = {"sqlite": sqlite3.sqlite_version, "path": str(path)}
+    details: dict[str, Any] = {"sqlite": sqlite3.sqlite_version, "path": str(path), **Exchanges(store).counts()}
     return StoreStats(frames, turns, threads, bookmarks, payloads, payload_bytes, disk, "sqlite", version, details)

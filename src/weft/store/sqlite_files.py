@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from weft.errors import StoreBusyError, StoreError
 
-__all__ = ["broken", "create_private", "migrate", "open_reader", "open_writer", "translated"]
+__all__ = ["Readers", "broken", "create_private", "migrate", "open_reader", "open_writer", "translated"]
 
 APPLICATION_ID = 0x77656674  # "weft": a file of another program is not touched
 # What SQLite says when the disk, not the statement, is the trouble. The connection is not used again [D-08].
@@ -44,6 +45,51 @@ def open_reader(path: Path) -> sqlite3.Connection:
             raise
         connection = _connect(path, "immutable=1")
     return connection
+
+
+class Readers:
+    """A connection for reading for each thread that asks; those of threads that have ended are closed.
+
+    Every connection has a cache of its own, so a program that reads from one short thread after another must not
+    keep them all.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open none yet."""
+        self._path = path
+        self._local = threading.local()
+        self._opened: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._mutex = threading.Lock()
+
+    def mine(self) -> sqlite3.Connection:
+        """Give this thread's connection."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = open_reader(self._path)
+            with self._mutex:
+                ended = [one for thread, one in self._opened if not thread.is_alive()]
+                self._opened = [(thread, one) for thread, one in self._opened if thread.is_alive()]
+                self._opened.append((threading.current_thread(), connection))
+            self._local.connection = connection
+            for one in ended:
+                one.close()
+        return connection
+
+    def drop_mine(self) -> None:
+        """Close this thread's connection, which cannot be trusted any more."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            self._local.connection = None
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._mutex:
+            opened, self._opened = self._opened, []
+            self._local = threading.local()
+        for _, connection in opened:
+            connection.close()
 
 
 def open_writer(path: Path, *, synchronous: str, busy_seconds: float) -> sqlite3.Connection:

@@ -19,7 +19,7 @@ from weft.errors import StoreBusyError, StoreError
 from weft.store.base import Query
 from weft.store.lock import FileLock
 from weft.store.searchtext import facet
-from weft.store.sqlite_files import broken, migrate, open_reader, open_writer, translated
+from weft.store.sqlite_files import Readers, broken, migrate, open_writer, translated
 
 __all__ = ["Entry", "SqliteIndex"]
 
@@ -87,8 +87,7 @@ class SqliteIndex:
         self._lock = FileLock(folder / "index.lock")
         self._mutex = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._local = threading.local()
-        self._readers: list[sqlite3.Connection] = []
+        self._readers = Readers(self.path)
         self._worker: threading.Thread | None = None
 
     # -- keeping up ------------------------------------------------------------------------------------------
@@ -210,12 +209,7 @@ class SqliteIndex:
     def _read(self, sql: str, params: Sequence[Any]) -> list[Any]:
         if not self.path.exists():
             return []
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = open_reader(self.path)
-            self._local.connection = connection
-            self._readers.append(connection)
-        return connection.execute(sql, params).fetchall()
+        return self._readers.mine().execute(sql, params).fetchall()
 
     # -- files -----------------------------------------------------------------------------------------------
 
@@ -239,7 +233,7 @@ class SqliteIndex:
 
     def _throw_away(self) -> None:
         self._drop_writer()
-        self._close_readers()
+        self._readers.close()
         for ending in ("", "-wal", "-shm"):
             path = self.path.with_name(self.path.name + ending)
             with contextlib.suppress(FileNotFoundError):
@@ -247,19 +241,13 @@ class SqliteIndex:
                     _overwrite(path)
                 path.unlink()
 
-    def _close_readers(self) -> None:
-        for reader in self._readers:
-            reader.close()
-        self._readers.clear()
-        self._local = threading.local()
-
     def close(self) -> None:
         """Wait for the thread and let go of the files."""
         worker = self._worker
         if worker is not None and worker is not threading.current_thread():
             worker.join()
         with self._mutex:
-            self._close_readers()
+            self._readers.close()
             # Last, and under the lock: the last connection to close copies the WAL back, and readers may not.
             with contextlib.suppress(StoreError, OSError), self._lock.held(_PATIENCE):
                 self._drop_writer()

@@ -71,7 +71,7 @@ _EDGE_IDS = "SELECT p.id FROM edges e JOIN frames p ON p.seq = e.parent WHERE e.
 class End:
     """Where the log ends, and the turns written last: kept from write to write while nobody else writes."""
 
-    __slots__ = ("mint", "newest_id", "newest_turn", "recent", "seq")
+    __slots__ = ("carried", "mint", "model_sets", "newest_id", "newest_turn", "recent", "seq")
 
     def __init__(self, seq: int, newest_id: str | None, newest_turn: int | None) -> None:
         """Take the last sequence number, the greatest id, and the sequence number of the newest turn."""
@@ -79,7 +79,21 @@ class End:
         self.newest_id = newest_id
         self.newest_turn = newest_turn
         self.mint = Mint(newest_id)
-        self.recent: dict[str, Spot] = {}
+        self.recent: dict[str, Spot] = {}  # by id
+        self.carried: dict[str, Spot] = {}  # by bookmark
+        self.model_sets: dict[tuple[int, str], int] = {}  # the set of a parent and a model of a turn: the turn's set
+
+    def remember(self, spot: Spot, *, is_native: bool) -> None:
+        """Keep a turn for those that continue it; not for ever."""
+        if len(self.recent) >= _RECENT:
+            self.recent.clear()
+            self.carried.clear()
+        self.recent[spot.id] = spot
+        if spot.head is not None:
+            if is_native:
+                self.carried[spot.head] = spot
+            else:
+                self.carried.pop(spot.head, None)  # an imported turn may be older than the one with the bookmark
 
 
 class Writing(Rows):
@@ -114,6 +128,14 @@ class Writing(Rows):
             if spot is not None:
                 return [spot]
         return super().spots(ids)
+
+    def bookmark_spot(self, name: str, *, before_id: str | None = None) -> Spot | None:
+        """Find the turn a bookmark points at, or pointed at before a turn was written."""
+        if before_id is None and self.end is not None:
+            spot = self.end.carried.get(name)
+            if spot is not None:
+                return spot
+        return super().bookmark_spot(name, before_id=before_id)
 
     def append(self, draft: Draft) -> tuple[str, int, bytes | None]:
         """Add a frame under a new id above every other [T-8]; give its id, sequence number and digest."""
@@ -159,11 +181,8 @@ class Writing(Rows):
         if root is not None and depth is not None and total is not None:
             if is_newest or end.newest_turn is None:
                 end.newest_turn = seq
-            if len(end.recent) >= _RECENT:
-                end.recent.clear()
-            end.recent[frame_id] = Spot(
-                seq, frame_id, TURN, flags, root, depth, total, models, own.head, own.head is not None
-            )
+            spot = Spot(seq, frame_id, TURN, flags, root, depth, total, models, own.head, own.head is not None)
+            end.remember(spot, is_native=draft.id is None)
         self.appended.append(frame_id)
         return frame_id, seq, digest
 
@@ -178,6 +197,9 @@ class Writing(Rows):
         """Work out root, depth, bytes, models and flags of a turn from its parents."""
         parents, flags = draft.parents, 0
         model = model_of(draft.meta)
+        if len(parents) == 1 and model is None and not draft.refs:  # nearly every turn
+            first = parents[0]
+            return first.root, first.depth + 1, first.bytes + size, first.models, first.flags & Flag.LINEAR
         if draft.refs:
             flags |= Flag.BROKEN
         if len(parents) > 1:
@@ -195,12 +217,22 @@ class Writing(Rows):
     def _models(self, parents: Sequence[Spot], model: str | None) -> int:
         """Number the set of models that spoke up to here; few sets are ever different."""
         sets = {parent.models for parent in parents} - {0}
-        if model is None and len(sets) <= 1:
-            return sets.pop() if sets else 0
+        known: dict[tuple[int, str], int] = {}
+        above = 0
+        if len(sets) <= 1:
+            above = next(iter(sets), 0)
+            if model is None:
+                return above
+            known = {} if self.end is None else self.end.model_sets
+            if (above, model) in known:
+                return known[above, model]
         names: set[str] = set() if model is None else {model}
         for number in sets:
             names.update(jsontext.loads(self._one(_SET_OF_MODELS, (number,))[0]))
-        return int(self._one(_NUMBER_OF_SET, (jsontext.dumps_text(sorted(names)),))[0])
+        found = int(self._one(_NUMBER_OF_SET, (jsontext.dumps_text(sorted(names)),))[0])
+        if model is not None and len(sets) <= 1:
+            known[above, model] = known[found, model] = found
+        return found
 
     def _carry(self, name: str, seq: int, frame_id: str, *, is_native: bool) -> int:
         """Move a bookmark along to a turn that carries it; an imported turn may be older than the one it is on."""
@@ -218,6 +250,25 @@ class Writing(Rows):
     def note(self, name: str, value: str) -> None:
         """Keep a fact about the store as a whole."""
         self._run(_FACT, (name, value))
+
+    # -- for the neighbours in this room -----------------------------------------------------------------------
+
+    def ask(self, sql: str, params: Params = ()) -> list[Any]:
+        """Run a statement of this room that reads, inside the write."""
+        return self._all(sql, params)
+
+    def run(self, sql: str, params: Params) -> None:
+        """Run a statement of this room that writes."""
+        self._run(sql, params)
+
+    def run_many(self, sql: str, rows: Sequence[Params]) -> None:
+        """Run a statement of this room that writes, for each row."""
+        for row in rows:
+            self._run(sql, row)
+
+    def keep_file(self, digest: bytes, data: bytes) -> bool:
+        """Keep large content outside the database; False if there is no such place."""
+        return self._keep_file(digest, data)
 
     # -- imported frames -------------------------------------------------------------------------------------
 

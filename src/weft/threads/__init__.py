@@ -6,10 +6,12 @@ The front door of the room. Rows and SQL are in weft.store; which turn comes nex
 from __future__ import annotations
 
 from weft.threads.append import Addition
+from weft.threads.convert import TurnDraft, turns_from_messages
 from weft.threads.diff import ThreadDiff
 from weft.threads.documents import document_from
 from weft.threads.editing import draft_of, edited_blocks
 from weft.threads.forget import Removal
+from weft.threads.leaks import Leak, scan_secrets
 from weft.threads.library import Store, open_store
 from weft.threads.listing import (
     LogEntry,
@@ -21,11 +23,14 @@ from weft.threads.listing import (
     threads_of,
 )
 from weft.threads.searching import SearchHit
+from weft.threads.transcripts import ImportedTranscript, import_transcript, transcript_of
 from weft.threads.tree import TreeNode, tree_of
 from weft.threads.turn import Thread, Turn, first_words
 
 __all__ = [
     "Addition",
+    "ImportedTranscript",
+    "Leak",
     "LogEntry",
     "Removal",
     "SearchHit",
@@ -35,15 +40,20 @@ __all__ = [
     "ThreadEntry",
     "TreeNode",
     "Turn",
+    "TurnDraft",
     "document_from",
     "draft_of",
     "edited_blocks",
     "entries_of",
     "first_words",
     "gist_of_blocks",
+    "import_transcript",
     "log_of",
     "open_store",
+    "scan_secrets",
     "short_length",
     "threads_of",
+    "transcript_of",
     "tree_of",
+    "turns_from_messages",
 ]

@@ -126,7 +126,7 @@ def add(writer: FrameWriter, turn: Addition) -> Stored:
     if head is not None:
         check_move(writer, head, parents, may_move=turn.move_bookmark)
     elif parents:
-        head = _inherited(turn, parents[-1])
+        head = _inherited(writer, turn, parents[-1])
     meta: dict[str, Any] = {"role": turn.role}
     if turn.content_type is not None:
         meta["content_type"] = turn.content_type
@@ -150,13 +150,15 @@ def add(writer: FrameWriter, turn: Addition) -> Stored:
     return Stored(turn_id, address_of(digest), meta, seq)
 
 
-def _inherited(turn: Addition, last: Spot) -> str | None:
+def _inherited(writer: FrameReader, turn: Addition, last: Spot) -> str | None:
     """Give the bookmark of the last entry of `continues`; only that entry is asked [T-23].
 
     A turn may have got a second name by hand (`set_bookmark`); then the one it was called by is the one carried on.
     """
-    if turn.continues and not turn.respond and not is_turn_id(turn.continues[-1]):
-        return turn.continues[-1]
+    name = turn.continues[-1] if turn.continues and not turn.respond else ""
+    # The name may be a recorded request's, which nothing carries on.
+    if name and not is_turn_id(name) and (name == last.head or writer.bookmark_spot(name) is not None):
+        return name
     return last.head if last.head_is_kept else None
 
 

@@ -13,10 +13,11 @@ from typing import Any
 from weft import jsontext
 from weft.errors import UsageError
 from weft.ids import id_time, new_id
-from weft.store import Draft, FrameStore, FrameWriter
+from weft.store import Draft, FrameStore, FrameWriter, forget_text
 from weft.threads.headish import Headish, find
+from weft.threads.spool import Change
 
-__all__ = ["Removal", "gc", "purge_text", "purge_turn", "rm"]
+__all__ = ["Removal", "change_of_payload", "change_of_text", "gc", "purge_text", "purge_turn", "rm"]
 
 REMOVED = "weft.removed"
 MARK = "[purged]"
@@ -101,6 +102,23 @@ def _remove(store: FrameStore, ids: Sequence[str]) -> None:
     store.write(write)
 
 
+def change_of_text(secret: str) -> Change:
+    """Give what puts a mark in the place of a text, in what is said about a turn and in its payload."""
+    needle = secret.encode("utf-8", "surrogatepass")
+
+    def change(about: dict[str, Any], payload: bytes | None) -> tuple[dict[str, Any], bytes | None]:
+        if payload is not None and (needle in payload or _in_json(payload, secret)):
+            payload = _without(payload, needle, secret)
+        return _replaced(about, secret), payload
+
+    return change
+
+
+def change_of_payload(forgotten: bytes) -> Change:
+    """Give what puts a mark in the place of a whole payload."""
+    return lambda about, payload: (about, _purged_payload() if payload == forgotten else payload)
+
+
 def purge_turn(store: FrameStore, headish: Headish) -> Removal:
     """Forget what a turn says, here and in every other turn that says the same; its place in the thread stays."""
     spot = find(store, headish)
@@ -127,19 +145,17 @@ def purge_text(store: FrameStore, secret: str) -> Removal:
             return True
         return _contains(meta, secret)
 
-    def change(meta: dict[str, Any], payload: bytes | None) -> tuple[dict[str, Any], bytes | None]:
-        return _replaced(meta, secret), None if payload is None else _without(payload, needle, secret)
-
     names = [row.name for row in store.bookmarks() if secret in row.name]
     if names:
         raise UsageError(f"bookmark {names[0]!r} holds that text; rename it first")
-    return _purge(store, holds, change)
+    return _purge(store, holds, change_of_text(secret), lambda writer: forget_text(writer, secret, MARK))
 
 
 def _purge(
     store: FrameStore,
     holds: Callable[[dict[str, Any], bytes | None], bool],
     change: Callable[[dict[str, Any], bytes | None], tuple[dict[str, Any], bytes | None]],
+    also: Callable[[FrameWriter], list[str]] = lambda _: [],
 ) -> Removal:
     def write(writer: FrameWriter) -> list[str]:
         found = []
@@ -149,10 +165,11 @@ def _purge(
         for seq, _, meta, payload in found:
             new_meta, new_payload = change(meta, payload)
             writer.rewrite(seq, new_payload, new_meta)
-        if found:
+        recorded = also(writer)  # recorded exchanges, by name
+        if found or recorded:
             writer.note("era", new_id())
-            writer.append(Draft("weft.purged", {"count": len(found)}))
-        return [frame_id for _, frame_id, _, _ in found]
+            writer.append(Draft("weft.purged", {"count": len(found) + len(recorded)}))
+        return [*(frame_id for _, frame_id, _, _ in found), *recorded]
 
     ids = store.write(write)
     files, size = store.sweep(dry_run=False)

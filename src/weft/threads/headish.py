@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 from weft.errors import TurnNotFoundError, UnknownBookmarkError, UsageError
 from weft.ids import is_turn_id, normal_id
-from weft.store import FrameReader, Spot, is_storable
+from weft.store import FrameReader, Spot, capture_of, captures_like, is_storable
 
 __all__ = ["Headish", "as_list", "check_bookmark_name", "find", "find_all", "find_by_prefix"]
 
@@ -20,13 +20,21 @@ Headish = str
 _LONGEST_NAME = 256
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _PREFIX = re.compile(r"[0-9a-z]{4,24}")
+_REQUEST_PREFIX = re.compile(r"[0-9A-Za-z_.-]{4,64}")
 
 
 def find(store: FrameReader, headish: Headish) -> Spot:
     """Find the turn a headish names [T-9 to T-11]."""
     _check(headish)
-    spot = store.spots([normal_id(headish)])[0] if is_turn_id(headish) else store.bookmark_spot(headish)
-    return _found(store, headish, spot)
+    if is_turn_id(headish):
+        return _found(store, headish, store.spots([normal_id(headish)])[0])
+    return _found(store, headish, store.bookmark_spot(headish) or _captured(store, headish))
+
+
+def _captured(store: FrameReader, name: str) -> Spot | None:
+    """Find the turn that a recorded request of this id became."""
+    found = capture_of(store, name)
+    return store.spots([found[0][1]])[0] if found else None
 
 
 def find_all(store: FrameReader, headishes: Sequence[Headish]) -> list[Spot]:
@@ -70,9 +78,10 @@ def find_by_prefix(store: FrameReader, text: str) -> Spot:
         return find(store, text)
     except UnknownBookmarkError:
         prefix = text.lower()
-        if not _PREFIX.fullmatch(prefix):
+        if not _REQUEST_PREFIX.fullmatch(text):
             raise
-        found = store.ids_with_prefix(prefix, 6)
+        found = store.ids_with_prefix(prefix, 6) if _PREFIX.fullmatch(prefix) else []
+        found = found or list(captures_like(store, text, 6))
         if not found:
             raise
         if len(found) > 1:

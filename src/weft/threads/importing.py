@@ -32,26 +32,31 @@ def import_messages(
     parent: Headish | None = None,
     blobs: BlobStore | None = None,
     bookmark: str | None = None,
+    facts: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[str]:
     """Store messages as a chain after `parent`; give the turn ids of all of them, found or new.
 
     A turn that is there already is used again if it has the same parent, role and content, and nothing else to say.
+    `facts` has for each message what its turn is to say in `meta.message` (model, usage); that does not count there.
     """
     if bookmark is not None:
         check_bookmark_name(bookmark)
     drafts = _drafts(list(messages), blobs)
+    for draft, said in zip(drafts, facts or (), strict=facts is not None):
+        if said:
+            draft.extra["message"] = {**draft.extra.get("message", {}), **said}
     payloads = [jsontext.dumps(draft.blocks) for draft in drafts]
     digests = [hashlib.sha256(payload).digest() for payload in payloads]
     wanted = [(draft.role, digest) for draft, digest in zip(drafts, digests, strict=True)]
     for index, draft in enumerate(drafts):
-        if draft.cache or draft.extra.keys() - {"message"}:
+        if draft.cache or draft.extra.keys() - {"message", "annotation"}:
             wanted = wanted[:index]  # such a turn says more than its content, so it is never taken for another
             break
 
     def write(writer: FrameWriter) -> list[str]:
         start = None if parent is None else find(writer, parent)
         found = writer.matching_chain(None if start is None else start.seq, wanted)
-        above = writer.spots_at(found)
+        above = _alike(writer, writer.spots_at(found), drafts)
         ids = [spot.id for spot in above]
         last: Spot | None = above[-1] if above else start
         for number in range(len(ids), len(drafts)):
@@ -80,8 +85,22 @@ def import_messages(
 
     known = store.matching_chain(None if parent is None else find(store, parent).seq, wanted)
     if len(known) == len(drafts) and bookmark is None:
-        return [spot.id for spot in store.spots_at(known)]
+        there = _alike(store, store.spots_at(known), drafts)
+        if len(there) == len(drafts):
+            return [spot.id for spot in there]
     return store.write(write)
+
+
+def _alike(reader: FrameStore | FrameWriter, spots: Sequence[Spot], drafts: Sequence[TurnDraft]) -> list[Spot]:
+    """Give the turns up to the first whose annotation is another than the one that is to be stored."""
+    alike: list[Spot] = []
+    for spot, draft in zip(spots, drafts, strict=False):
+        if "annotation" in draft.extra:
+            frame = reader.frames([spot.id])[0]
+            if frame is None or frame.meta.get("annotation") != draft.extra["annotation"]:
+                break
+        alike.append(spot)
+    return alike
 
 
 def _drafts(messages: Sequence[Message | Mapping[str, Any]], blobs: BlobStore | None) -> list[TurnDraft]:

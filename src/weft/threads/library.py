@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -37,10 +38,13 @@ from weft.threads.diff import ThreadDiff, diff_turns
 from weft.threads.documents import document_from
 from weft.threads.forget import Removal
 from weft.threads.headish import Headish, as_list, find, find_all, find_by_prefix
+from weft.threads.overflow import Overflow, named_in
 from weft.threads.searching import SearchHit, search
 from weft.threads.turn import Thread, Turn
 
 __all__ = ["Store", "open_store"]
+
+OVERFLOW = "blobs"  # the folder, beside the database
 
 
 def open_store(
@@ -348,19 +352,38 @@ class Store:
 
     def gc(self, *, unnamed_before: datetime | None = None, dry_run: bool = False) -> Removal:
         """Sweep files no turn names; if a time is given, also older turns that no bookmark leads to."""
-        return forget.gc(self.frames, unnamed_before=unnamed_before, dry_run=dry_run)
+        gone = forget.gc(self.frames, unnamed_before=unnamed_before, dry_run=dry_run)
+        count, size = self.overflow.sweep(self, dry_run=dry_run)
+        return replace(gone, files=gone.files + count, bytes=gone.bytes + size)
 
     def purge(self, *, text: str | None = None, turn: Headish | None = None) -> Removal:
         """Forget a text wherever it is, or what a turn says: gone from pages, logs, files and search."""
         if (text is None) == (turn is None):
             raise UsageError("purge takes a text or a turn")
-        return forget.purge_turn(self.frames, turn) if turn is not None else forget.purge_text(self.frames, text or "")
+        if turn is not None:
+            said = self.frames.rows([find(self.frames, turn).id])[0].data
+            whole = named_in(self.turn(turn).content)
+            gone = forget.purge_turn(self.frames, turn)
+            change = None if said is None else forget.change_of_payload(said)
+        else:
+            gone = forget.purge_text(self.frames, text or "")
+            change = forget.change_of_text(text or "")
+            whole = set(self.overflow.holding(text or ""))
+        self.overflow.forget(whole)
+        waiting = [] if self._spool is None or change is None else spool.rewrite(self._spool, change)
+        return replace(gone, turns=(*gone.turns, *waiting))
 
     # -- care ------------------------------------------------------------------------------------------------
 
     def stats(self) -> StoreStats:
         """Count what is kept."""
         return self.frames.stats()
+
+    @property
+    def overflow(self) -> Overflow:
+        """What tools gave that was too long for a turn; for a store on a server, in this user's own data folder."""
+        folder = self.frames.folder if self.frames.folder is not None else config.data_folder()
+        return Overflow(folder / OVERFLOW)
 
     def fsck(self) -> Sequence[Problem]:
         """Look for damage; an empty list is a clean bill."""
@@ -369,3 +392,4 @@ class Store:
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Copy the store, as of one moment, while others write."""
         self.frames.backup(Path(target))
+        self.overflow.copy_to(Path(target) / OVERFLOW)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from weft.errors import UsageError, WeftError
 from weft.ids import new_id
 from weft.threads.append import Addition
 
-__all__ = ["put", "take_in"]
+__all__ = ["put", "rewrite", "take_in"]
+
+Change = Callable[[dict[str, Any], bytes | None], tuple[dict[str, Any], bytes | None]]
 
 
 def put(folder: Path, addition: Addition) -> Path:
@@ -34,13 +37,58 @@ def put(folder: Path, addition: Addition) -> Path:
         "is_linked": addition.is_linked,
     }
     path = folder / f"{new_id()}.json"
-    temporary = path.with_suffix(".tmp")
+    _write(path, record)
+    return path
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    temporary = path.with_name(f"{path.name}.tmp")
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(jsontext.dumps(record))
         file.flush()
         os.fsync(file.fileno())
     temporary.rename(path)
-    return path
+
+
+def rewrite(
+    folder: Path, change: Callable[[dict[str, Any], bytes | None], tuple[dict[str, Any], bytes | None]]
+) -> list[str]:
+    """Put other content into what waits here, for forgetting; give the names of the files that were changed.
+
+    `change` gets what was said about a turn, and its payload. Files that were set aside, or left by a program that
+    died, are changed too; one that cannot be read is removed if `change` would make something else of its bytes.
+    """
+    changed = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        with suppress(FileNotFoundError):  # another program has just added it to the store
+            raw = path.read_bytes()
+            try:
+                record = jsontext.loads(raw)
+                payload = None if record["payload"] is None else base64.b64decode(record["payload"])
+                about = {key: value for key, value in record.items() if key != "payload"}
+            except (ValueError, KeyError, TypeError):
+                if change({}, raw)[1] == raw:
+                    continue
+                _overwrite(path)
+            else:
+                new_about, new_payload = change(about, payload)
+                if (new_about, new_payload) == (about, payload):
+                    continue
+                old = path.with_name(f"{path.name}.old")
+                path.rename(old)
+                encoded = None if new_payload is None else base64.b64encode(new_payload).decode("ascii")
+                _write(path, {**new_about, "payload": encoded})
+                _overwrite(old)
+            changed.append(path.name)
+    return changed
+
+
+def _overwrite(path: Path) -> None:
+    """Remove a file after putting zeros in its place."""
+    with path.open("r+b", buffering=0) as file:
+        file.write(b"\0" * os.fstat(file.fileno()).st_size)
+        os.fsync(file.fileno())
+    path.unlink()
 
 
 def take_in(folder: Path, add: Callable[[Addition], Any]) -> int:

@@ -71,4 +71,47 @@ _1 = (
     "CREATE INDEX words_by_word ON words USING gin (doc)",
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_1,)
+_2 = (
+    "CREATE TABLE sessions (number bigint PRIMARY KEY, id text NOT NULL UNIQUE, meta text NOT NULL)",
+    """
+    CREATE TABLE exchanges (
+        number bigint PRIMARY KEY,
+        token text NOT NULL UNIQUE,
+        session bigint NOT NULL,
+        name text NOT NULL,
+        meta text NOT NULL,
+        base bigint,
+        depth integer NOT NULL,
+        request bytea NOT NULL,
+        response bytea,
+        rest bytea
+    )
+    """,
+    "CREATE INDEX exchanges_by_name ON exchanges (name)",
+    "CREATE INDEX exchanges_by_session ON exchanges (session, number)",
+    """
+    CREATE TABLE chunks (
+        number bigint PRIMARY KEY,
+        key bigint NOT NULL,
+        hash bytea NOT NULL,
+        size bigint NOT NULL,
+        flags integer NOT NULL,
+        data bytea
+    )
+    """,
+    "CREATE INDEX chunks_by_key ON chunks (key)",
+    """
+    CREATE TABLE captures (
+        name text NOT NULL, digest bytea NOT NULL, turn text NOT NULL, at bigint NOT NULL, PRIMARY KEY (name, digest)
+    )
+    """,
+)
+
+# Words are written after their turns, see weft.store.postgres_index: up to `indexed` they are. Whether the end of a
+# thread is there is known when it is written.
+_3 = (
+    "INSERT INTO facts (name, value) SELECT 'indexed', coalesce(max(seq), 0)::text FROM frames",
+    "ALTER TABLE tips DROP CONSTRAINT IF EXISTS tips_seq_fkey",
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_1, _2, _3)

@@ -76,4 +76,43 @@ _1 = (
     """,
 )
 
-STEPS: tuple[tuple[str, ...], ...] = (_1,)
+# Recorded exchanges: see weft.store.exchanges. A body is a list of chunks, each kept once; `key` is the beginning of a
+# chunk's hash as a number. `token` makes an exchange the same one when it comes twice; `name` is the id in its record.
+# `captures` says which turn an exchange became.
+_2 = (
+    "CREATE TABLE sessions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, meta TEXT NOT NULL) STRICT",
+    """
+    CREATE TABLE exchanges (
+        number INTEGER PRIMARY KEY,
+        token TEXT NOT NULL UNIQUE,
+        session INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        meta TEXT NOT NULL,
+        base INTEGER,
+        depth INTEGER NOT NULL,
+        request BLOB NOT NULL,
+        response BLOB,
+        rest BLOB
+    ) STRICT
+    """,
+    "CREATE INDEX exchanges_by_name ON exchanges (name)",
+    "CREATE INDEX exchanges_by_session ON exchanges (session, number)",
+    """
+    CREATE TABLE chunks (
+        number INTEGER PRIMARY KEY,
+        key INTEGER NOT NULL,
+        hash BLOB NOT NULL,
+        size INTEGER NOT NULL,
+        flags INTEGER NOT NULL,
+        data BLOB
+    ) STRICT
+    """,
+    "CREATE INDEX chunks_by_key ON chunks (key)",
+    """
+    CREATE TABLE captures (
+        name TEXT NOT NULL, digest BLOB NOT NULL, turn TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (name, digest)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
+STEPS: tuple[tuple[str, ...], ...] = (_1, _2)
