@@ -112,8 +112,8 @@ def test_without_a_key_it_is_said_where_one_was_looked_for(drawer: Drawer, file:
     ]
 
 
-def test_bedrock_says_that_access_keys_are_no_way_in(file: KeyFile) -> None:
-    with pytest.raises(UsageError, match="requests signed with AWS access keys are not supported"):
+def test_bedrock_says_where_access_keys_are_looked_for(file: KeyFile) -> None:
+    with pytest.raises(UsageError, match=r"AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/\.aws/credentials"):
         resolve_key(PROVIDERS["bedrock"], KeyPlaces({"AWS_ACCESS_KEY_ID": "AKIA"}, file, use_keyring=False))
 
 

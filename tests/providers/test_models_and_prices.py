@@ -8,7 +8,18 @@ import pytest
 
 from weft.canon import Usage
 from weft.errors import WireError
-from weft.providers import PROVIDERS, Model, have_prices, newest_first, price_of, read_models
+from weft.providers import (
+    PROVIDERS,
+    Model,
+    Rates,
+    Spent,
+    have_prices,
+    newest_first,
+    price_of,
+    rates_of,
+    read_models,
+    spent_on,
+)
 
 DAY = datetime(2026, 10, 1, tzinfo=UTC)
 
@@ -141,3 +152,28 @@ def test_an_account_that_cannot_be_read_falls_back_to_the_counts() -> None:
     odd = Usage(1000, 1000, 2000, {"prompt_tokens": "many"})
 
     assert price_of("openai", "gpt-4o", odd, at=DAY) == price_of("openai", "gpt-4o", Usage(1000, 1000), at=DAY)
+
+
+def test_what_calls_took_is_counted_and_summed() -> None:
+    """The provider's own account tells cached tokens apart; what has no price has none, and neither has its sum."""
+    account = {"input_tokens": 100, "cache_read_input_tokens": 900, "output_tokens": 50}
+    one = spent_on("anthropic", "claude-sonnet-4-6", Usage(100, 50, 150, account), at=DAY)
+    plain = spent_on("openai", "gpt-5.2", Usage(10, 5, 15), at=DAY)
+    unknown = spent_on("openai", "nobody-1", Usage(10, 5, 15), at=DAY)
+    own = spent_on("ollama", "mint", Usage(7, 3, 10), at=DAY)
+
+    # 3 dollars a million read, a tenth of that from the cache, 15 written.
+    assert one == Spent(1000, 900, 50, Decimal("0.00132"))
+    assert one.cost is not None
+    assert plain.cost is not None
+    assert (one + plain) == Spent(1010, 900, 55, one.cost + plain.cost)
+    assert (unknown, own) == (Spent(10, 0, 5), Spent(7, 0, 3))
+    assert (one + unknown).cost is None
+    assert spent_on("openai", "gpt-5.2", Usage(), at=DAY) == Spent()
+
+
+def test_prices_are_given_a_million_tokens() -> None:
+    assert rates_of("anthropic", "claude-sonnet-4-6", at=DAY) == Rates(Decimal(3), Decimal(15))
+    assert rates_of("gemini", "gemini-3-pro-preview", at=DAY) == Rates(Decimal(2), Decimal(12))  # the first step
+    assert rates_of("openai", "nobody-1", at=DAY) is None
+    assert rates_of("ollama", "mint", at=DAY) is None

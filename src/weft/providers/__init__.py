@@ -5,7 +5,7 @@ The front door of the room. Nothing here opens a socket; who asks is `client`.
 
 from __future__ import annotations
 
-from weft.providers.adapter import ProviderAdapter, adjust, provider
+from weft.providers.adapter import OVER_HTTP, ProviderAdapter, adjust, provider
 from weft.providers.custom import merged_table
 from weft.providers.endpoint import (
     Endpoint,
@@ -31,17 +31,20 @@ from weft.providers.pointers import (
     with_pointer,
     without_pointer,
 )
-from weft.providers.prices import have_prices, price_of
+from weft.providers.prices import Rates, Spent, have_prices, price_of, rates_of, spent_on
 from weft.providers.registry import Registry, Target
 from weft.providers.secret import MASK, Redactor, Secret, fingerprint
+from weft.providers.sigv4 import AwsKey, sign
 from weft.providers.table import PROVIDERS, Provider, Quirks
 
 __all__ = [
     "MASK",
+    "OVER_HTTP",
     "PROVIDERS",
     "PROVIDER_TOPIC",
     "PTRS_TOPIC",
     "SIZES",
+    "AwsKey",
     "Endpoint",
     "FoundKey",
     "KeyFile",
@@ -51,9 +54,11 @@ __all__ = [
     "Provider",
     "ProviderAdapter",
     "Quirks",
+    "Rates",
     "Redactor",
     "Registry",
     "Secret",
+    "Spent",
     "Target",
     "adjust",
     "auth_header",
@@ -72,10 +77,13 @@ __all__ = [
     "pointer_table",
     "price_of",
     "provider",
+    "rates_of",
     "read_models",
     "read_reference",
     "resolve_key",
     "said_whether_streamed",
+    "sign",
+    "spent_on",
     "with_pointer",
     "without_pointer",
 ]

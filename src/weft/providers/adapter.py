@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from weft.canon import AdapterCapabilities, AdapterId, Context, ExcludedItem, RequestPlan, RunSpec
 from weft.errors import UsageError
+from weft.plugins import added
 from weft.providers.table import PROVIDERS, Provider
 from weft.wire import ADAPTER, CAPABILITIES, Dialect, Policy, dialect, ingest_with, plan_with
 
-__all__ = ["OVER_HTTP", "ProviderAdapter", "adjust", "provider"]
+__all__ = ["OVER_HTTP", "ProviderAdapter", "adjust", "plugged_providers", "provider"]
 
 # As an adapter plans, less what only an SDK takes: its own spelling of keys, its arguments, bytes as bytes.
 OVER_HTTP = replace(ADAPTER, name="http", sdk_arguments=False, casing="camel", raw_bytes=False, bare_base64=False)
@@ -19,9 +21,20 @@ OVER_HTTP = replace(ADAPTER, name="http", sdk_arguments=False, casing="camel", r
 
 def provider(name: str, table: Mapping[str, Provider] = PROVIDERS) -> Provider:
     """Give a provider's row."""
-    found = table.get(name)
+    found = table.get(name) or plugged_providers().get(name)
     if found is None:
         raise UsageError(f"no provider is called {name!r}\n  known: {', '.join(table)}")
+    return found
+
+
+@cache
+def plugged_providers() -> dict[str, Provider]:
+    """Give the rows that plugins bring, by name."""
+    found = {}
+    for plugin, given in added("weft_providers"):
+        if not isinstance(given, Provider):
+            raise UsageError(f"plugin {plugin}: weft_providers gives Provider rows, not {type(given).__name__}")
+        found[given.name] = given
     return found
 
 

@@ -39,6 +39,8 @@ _PATHS: dict[str, tuple[str, str, str, str]] = {
     "cohere": ("", "/v2/chat", "/v2/chat", "/v1/models"),
     "ollama": ("", "/api/chat", "/api/chat", "/api/tags"),
 }
+# A dialect of a plugin: where calls go is in the row of whoever speaks it.
+_PLUGGED = ("", "", "", "/models")
 # One page of models is as long as the provider allows; most never need a second.
 _MODELS_QUERY = {"anthropic": {"limit": "1000"}, "gemini": {"pageSize": "1000"}, "cohere": {"page_size": "1000"}}
 _AUTH = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
@@ -70,6 +72,10 @@ def located(row: Provider, environ: Mapping[str, str]) -> Provider:
                 base_url = base_url.replace("{region}", value)
             else:
                 (headers if kind == "header" else query)[name] = value
+    if "{region}" in base_url:
+        from weft.providers.aws import aws_region  # noqa: PLC0415  # only where a region is still to be found
+
+        base_url = base_url.replace("{region}", aws_region(environ) or "{region}")
     return replace(row, base_url=base_url, headers=tuple(headers.items()), query=tuple(query.items()))
 
 
@@ -80,7 +86,7 @@ def needs_key(row: Provider) -> bool:
 
 def chat_endpoint(row: Provider, dialect: str, model: str, *, stream: bool) -> Endpoint:
     """Give where a call for an answer goes."""
-    version, whole, streamed, _ = _PATHS[dialect]
+    version, whole, streamed, _ = _PATHS.get(dialect, _PLUGGED)
     row = _on_newer_address(row)
     path = row.path or (streamed if stream else whole)
     query = {"alt": "sse"} if dialect == "gemini" and stream else {}
@@ -89,7 +95,7 @@ def chat_endpoint(row: Provider, dialect: str, model: str, *, stream: bool) -> E
 
 def models_endpoint(row: Provider, more: Mapping[str, str] | None = None) -> Endpoint:
     """Give where models are listed; `more` is the query of a further page."""
-    version, _, _, path = _PATHS[row.dialect]
+    version, _, _, path = _PATHS.get(row.dialect, _PLUGGED)
     row = _on_newer_address(row)
     if row.dialect == "bedrock":  # answers come from one host, the catalogue from another
         row = replace(row, base_url=row.base_url.replace("//bedrock-runtime.", "//bedrock."))
@@ -106,7 +112,7 @@ def auth_header(row: Provider, *, is_token: bool = False) -> tuple[str, str]:
 def said_whether_streamed(row: Provider, dialect: str, body: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
     """Give the body with its word on streaming, where the dialect wants one."""
     said = {key: value for key, value in body.items() if stream or key not in ("stream", "stream_options")}
-    if dialect not in _SAYS_STREAM:
+    if dialect in _PATHS and dialect not in _SAYS_STREAM:
         said.pop("stream", None)
         return said
     if stream:

@@ -45,6 +45,13 @@ class KeyPlaces:
         """Give the key in a variable, if it holds one."""
         return Secret(self._environ[name], is_token=is_token) if self._environ.get(name, "").strip() else None
 
+    def of_aws(self) -> Iterator[FoundKey]:
+        """Give the access keys there are for requests that are signed."""
+        from weft.providers.aws import aws_keys  # noqa: PLC0415  # few have them
+
+        for key, source in aws_keys(self._environ):
+            yield FoundKey(key, source)
+
     def in_file(self, name: str) -> Secret | None:
         """Give the key in the file; one that others can read is refused [K-06]."""
         return self.file.read().get(name) if self.file else None
@@ -103,6 +110,8 @@ def found_keys(
         yield FoundKey(secret, "keyring")
     if secret := places.in_file(account):
         yield FoundKey(secret, "file")
+    if row.dialect == "bedrock":
+        yield from places.of_aws()
 
 
 def find_key(
@@ -123,5 +132,6 @@ def resolve_key(
     looked = [*row.keys, "keyring", *([str(places.file.path)] if places.file else [])]
     lines = [f"no key for {row.name}", f"looked in: {', '.join(looked)}", f"give one: weft keys set {row.name}"]
     if row.dialect == "bedrock":
-        lines.insert(1, "weft calls Bedrock with an API key; requests signed with AWS access keys are not supported")
+        lines[1] += ", AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials"
+        lines.append("from a role or single sign-on: eval $(aws configure export-credentials --format env)")
     raise UsageError("\n  ".join(lines))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import UsageError
-from weft.providers.adapter import provider
+from weft.providers.adapter import plugged_providers, provider
 from weft.providers.custom import merged_table
 from weft.providers.endpoint import located
 from weft.providers.keys import FoundKey, KeyPlaces, find_key, resolve_key
@@ -51,8 +51,9 @@ class Registry:
         """
         settings = settings or {}
         self.places = places
+        self._environ = environ or {}
         self.table = {
-            name: located(row, environ or {}) for name, row in merged_table(settings.get("providers")).items()
+            name: located(row, self._environ) for name, row in merged_table(settings.get("providers")).items()
         }
         self.frames = latest_frames(frames)
         self.stored_pointers = dict(pointers or {})
@@ -63,7 +64,14 @@ class Registry:
 
     def row(self, name: str) -> Provider:
         """Give a provider's row, with its address."""
+        if name not in self.table:
+            self._take_plugged()
         return provider(name, self.table)
+
+    def _take_plugged(self) -> None:
+        """Add the rows of plugins, which are looked for only when a name is not known, or all are listed."""
+        rows = plugged_providers()
+        self.table |= {name: located(row, self._environ) for name, row in rows.items() if name not in self.table}
 
     def key(self, name: str, *, key_env: str | None = None) -> FoundKey:
         """Give the key that wins for a provider, and where it was found; an error without one."""
@@ -80,6 +88,8 @@ class Registry:
 
     def read(self, text: str) -> Pointer:
         """Read a pointer's name or `provider/model`."""
+        if text not in self.pointers and text.partition("/")[0] not in self.table:
+            self._take_plugged()
         return read_reference(text, self.pointers, self.table)
 
     def target(self, text: str, *, key_env: str | None = None) -> Target:
@@ -90,6 +100,7 @@ class Registry:
 
     def summary(self) -> dict[str, Any]:
         """Give the view of section 9: `{providers: [{name, enabled}], ptrs}`."""
+        self._take_plugged()
         return {
             "providers": [{"name": name, "enabled": self.enabled(name)} for name in self.table],
             "ptrs": {name: pointer._asdict() for name, pointer in self.pointers.items()},

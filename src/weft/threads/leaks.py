@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from weft.secrets import Found, find_secrets
 from weft.store import Frame
 from weft.threads.turn import Turn
 
 if TYPE_CHECKING:
+    from weft.secrets import Found
     from weft.threads.library import Store
 
 __all__ = ["Leak", "leaks_in", "scan_secrets"]
@@ -52,6 +52,8 @@ def scan_secrets(store: Store, turns: Iterable[Turn] | None = None) -> Iterator[
 
 def leaks_in(turn: Turn) -> Iterator[Leak]:
     """Give the secrets of one turn: in its content, a document's text, and what is noted beside it."""
+    from weft.secrets import find_secrets  # noqa: PLC0415  # most who open a store look for none
+
     for place, text in _texts(turn.content, "content"):
         yield from (Leak(turn.id, place, found) for found in find_secrets(text))
     for place, text in _texts({key: turn.meta[key] for key in turn.meta if key != "continues"}, "meta"):
@@ -60,6 +62,8 @@ def leaks_in(turn: Turn) -> Iterator[Leak]:
 
 def _key_of(frame: Frame) -> Iterator[Leak]:
     key = frame.meta.get("key")
+    from weft.secrets import Found  # noqa: PLC0415
+
     if isinstance(key, str) and key:  # whatever it looks like: its name says what it is
         yield Leak(frame.id, "meta.key", Found("provider-key", 0, len(key), key))
 

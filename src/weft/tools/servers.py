@@ -131,14 +131,19 @@ class ServerTable:
         raise UsageError(f"no tool server called {reveal_line(name)!r}\n  {known}\n  see all: weft mcp list")
 
 
-def read_servers(config: Path | None, others: Iterable[Path] = ()) -> ServerTable:
-    """Read weft's own config file and then other people's; the first to name a server wins."""
+def read_servers(
+    config: Path | None, others: Iterable[Path] = (), plugged: Mapping[str, Any] = MappingProxyType({})
+) -> ServerTable:
+    """Read weft's own config file, then other people's, then what plugins bring; the first to name a server wins."""
     servers: dict[str, Server] = {}
     problems: list[str] = []
     files = [(config, True)] if config is not None else []
-    for path, owned in [*files, *((path, False) for path in others)]:
+    sources: list[tuple[Path | str, bool]] = [*files, *((path, False) for path in others)]
+    if plugged:
+        sources.append(("a plugin", False))
+    for path, owned in sources:
         try:
-            entries = _entries(path)
+            entries = _entries(path) if isinstance(path, Path) else plugged
         except UsageError as problem:
             problems.append(str(problem))
             continue

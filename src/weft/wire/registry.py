@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from weft.errors import UsageError
+from weft.plugins import added
 from weft.wire.body import as_body
 from weft.wire.codec import Dialect
 
@@ -41,14 +42,28 @@ _NAMES = {alias: name for name, (_, aliases) in DIALECTS.items() for alias in (n
 def dialect(name: str) -> Dialect:
     """Give a dialect by its name or one of its other names; see `DIALECTS`."""
     known = _NAMES.get(name)
+    if known is None and (plugged := _plugged().get(name)) is not None:
+        return plugged
     if known is None:
         raise UsageError(f"no dialect is called {name!r}\n  known: {', '.join(DIALECTS)}")
     return _load(known)
 
 
 def dialects() -> Iterator[Dialect]:
-    """Give every dialect."""
-    return (_load(name) for name in DIALECTS)
+    """Give every dialect, those of plugins too."""
+    yield from (_load(name) for name in DIALECTS)
+    yield from dict.fromkeys(_plugged().values())
+
+
+@cache
+def _plugged() -> dict[str, Dialect]:
+    """Give the dialects that plugins bring, by each of their names; a name that is taken stays with whom it has."""
+    found: dict[str, Dialect] = {}
+    for plugin, given in added("weft_dialects"):
+        if not isinstance(given, Dialect):
+            raise UsageError(f"plugin {plugin}: weft_dialects gives Dialect records, not {type(given).__name__}")
+        found |= {name: given for name in (given.name, *given.aliases) if name not in _NAMES}
+    return found
 
 
 @cache
