@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-__all__ = ["Case", "Options", "Peer", "Result", "compare", "report"]
+__all__ = ["HERE", "PEERS", "Case", "Options", "Peer", "Result", "compare", "report"]
 
 HERE = Path(__file__).resolve().parent
 PEERS = HERE / ".peers"

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from weft.canon import Reply, replay
+from weft.canon import Reply, Usage, replay
+from weft.chat.captured import captured_of, pointer_of, prepare_captured
 from weft.chat.listen import Listener
 from weft.chat.record import CALL, ERROR, OnEvent, Recorder, append_frame
 from weft.chat.request import Prepared, prepare
 from weft.chat.underway import Underway
-from weft.client import Client, Registry
+from weft.client import Client, Registry, Target
 from weft.errors import PlanValidationError, ProviderError, UsageError, WeftError
 from weft.jsontext import dumps
 from weft.store import Frame
@@ -74,6 +75,7 @@ class Chat:
         approval: Approval | Callable[[], Approval] | None = None,
         on_event: OnEvent | None = None,
         on_turn: Callable[[Turn], None] | None = None,
+        on_usage: Callable[[Target, Usage], None] | None = None,
         say: Callable[[str], None] | None = None,
         default_model: str | None = None,
         strict: bool = False,
@@ -82,13 +84,14 @@ class Chat:
         """Take what to ask with. Tools and who approves of them are made when first needed.
 
         `default_model` answers threads that name nobody; `strict` makes no call that leaves anything out.
-        `on_event` sees an answer as it comes, `on_turn` every turn that is appended, `say` what a person should know
-        beside it. Without an `approval`, no tool runs [T-65].
+        `on_event` sees an answer as it comes, `on_turn` every turn that is appended, `on_usage` what a call took, `say`
+        what a person should know beside it. Without an `approval`, no tool runs [T-65].
         """
         self.store, self.registry, self.client = store, registry, client
         self._toolbox, self._approval = toolbox, approval
         self._opened: Toolbox | None = None
         self._on_event, self._on_turn = on_event, on_turn or (lambda _turn: None)
+        self._on_usage = on_usage or (lambda _target, _usage: None)
         self._say = say or (lambda _line: None)
         self._default, self._strict, self._limit = default_model, strict, limit
         self._noticed: set[str] = set()
@@ -128,7 +131,8 @@ class Chat:
     ) -> Called:
         recorder = Recorder(self.store, call_id, on_event)
         try:
-            prepared = await self.prepare(self.store.resolve(turn_id), model=model, schema=schema)
+            context = {**self.store.resolve(turn_id), "stored": [turn_id]}
+            prepared = await self.prepare(context, model=model, schema=schema)
             self._tell_of(prepared)
             underway.who(prepared.target.provider.name, prepared.target.model)
             reply, cancelled = await self._listen(prepared, recorder, stream=stream)
@@ -157,9 +161,14 @@ class Chat:
         schema: Mapping[str, Any] | None = None,
         strict: bool | None = None,
     ) -> Prepared:
-        """Write the request of a resolved thread, with the tools of its servers; nothing is sent."""
+        """Write the request of a resolved thread, with the tools of its servers; nothing is sent.
+
+        `stored` in it names the turns it was resolved from, for a thread that goes on with a captured request.
+        """
         options = context["options"]
-        pointer = model or options.get("provider_ptr") or self._default
+        captured = captured_of(self.store, options)
+        pointer = model or options.get("provider_ptr")
+        pointer = pointer or (pointer_of(captured, self.registry) if captured else None) or self._default
         if not isinstance(pointer, str) or not pointer:
             raise UsageError(
                 "nobody is named to answer this thread\n  name a model: -m provider/model, or a pointer: -p kilo"
@@ -171,7 +180,10 @@ class Chat:
             toolbox = self._tools()
             tools = await toolbox.list(servers)
             self._notice(toolbox)
-        prepared = prepare(target, context, tools, schema=schema)
+        if captured is not None:
+            prepared = prepare_captured(self.store, captured, target, context, tools, schema)
+        else:
+            prepared = prepare(target, context, tools, schema=schema)
         if prepared.excluded and (self._strict if strict is None else strict):
             raise PlanValidationError("\n  ".join(["something would be left out:", *prepared.losses()]))
         return prepared
@@ -191,6 +203,8 @@ class Chat:
             async for event in events:
                 for told in listener.feed(event):
                     recorder.add(told)
+                if recorder.is_behind:
+                    await recorder.catch_up()
         except asyncio.CancelledError:
             events.cut(INTERRUPTED)
             cancelled = True
@@ -218,6 +232,8 @@ class Chat:
             extra |= {"unfinished": True, "error": why}
         extra["message"] = {**message, "provider": target.provider.name}
         turn = self._add(Addition(dumps(content), "assistant", [turn_id], options=None, extra=extra))
+        if reply.usage is not None:
+            self._on_usage(target, reply.usage)
         if recorder.problem is not None:
             self._say(f"warning: the answer is kept, but not how it came in: {recorder.problem}")
         return Called(Frame("gpt.turn", turn.id, turn.hash, turn.meta), turn)
@@ -277,10 +293,23 @@ class Chat:
             if rounds >= self._limit:
                 return self._at_limit(turn, calls)
             rounds += 1
+            if await self._is_foreign(turn, calls):
+                return Outcome(turn)
             outcome = await self._settle(turn, calls)
             if outcome.stopped:
                 return outcome
             turn = outcome.turn
+
+    async def _is_foreign(self, turn: Turn, calls: Sequence[Json]) -> bool:
+        """Tell whether an answer asks only for tools of the program that its thread was captured from."""
+        if "request" not in self.store.resolve(turn.id)["options"]:
+            return False
+        names = [str(call.get("name")) for call in calls]
+        for name in names:
+            if await self._tools().find(name) is not None:
+                return False
+        self._say(f"it asks for tools of the captured program, which are not here: {', '.join(names)}")
+        return True
 
     async def _settle(self, turn: Turn, calls: Sequence[Json]) -> Outcome:
         """Ask about all calls of an answer, run them, and put all results into one turn [T-63, T-64]."""

@@ -1,8 +1,9 @@
-"""Calls under way, and those whose process died: a small locked file each, so that nothing that arrived is lost.
+"""Calls under way, and those whose process died: each holds something, so that nothing that arrived is lost.
 
-A killed process leaves its lock; whoever asks next finds the file free, and makes of the events in the log what the
-call would have: an unfinished turn, or an error [T-56, D-05]. A store on a server has no folder for this and goes
-without.
+A killed process leaves its lock; whoever asks next finds it free, and makes of the events in the log what the call
+would have: an unfinished turn, or an error [T-56, D-05]. In a store in a folder that is a small locked file, with who
+was called in it. A store on a server has no folder: there it is a lock of the server's, and who was called is in the
+log.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from weft.canon import read_arguments, thaw
-from weft.chat.record import ERROR, RECV, append_frame
-from weft.errors import TurnNotFoundError
+from weft.chat.record import CALL, ERROR, RECV, append_frame
+from weft.errors import StoreError, TurnNotFoundError
 from weft.ids import is_turn_id
 from weft.jsontext import dumps, loads
-from weft.store import Frame
+from weft.store import Frame, Hold, hold
 from weft.threads import Addition, Store, Turn
 
 try:
@@ -32,19 +33,27 @@ __all__ = ["Underway", "recover"]
 Json = dict[str, Any]
 
 DIED = "the program ended while the answer came in"
+WHO = "gpt.called"  # a frame that says who was called, in stores on a server
+RECENT = 50  # calls that are looked at: more are hardly under way at once
 
 
 class Underway:
-    """One call under way: a file that is locked as long as this process lives."""
+    """One call under way: a lock that is held as long as this process lives."""
 
-    __slots__ = ("_file", "_path")
+    __slots__ = ("_call_id", "_file", "_hold", "_path", "_store")
 
     def __init__(self, store: Store, call_id: str) -> None:
         """Say that a call has begun."""
         folder = _folder(store)
+        self._store, self._call_id = store, call_id
         self._path: Path | None = None
         self._file = -1
-        if folder is None or _locks is None:
+        self._hold: Hold | None = None
+        if folder is None:
+            with suppress(StoreError):  # a server that does not answer is told of by the store
+                self._hold = hold(store.frames, call_id)
+            return
+        if _locks is None:
             return
         with suppress(OSError):  # a full or read-only disk is told of by the store
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -54,12 +63,17 @@ class Underway:
 
     def who(self, provider: str, model: str) -> None:
         """Say who was called."""
+        if self._hold is not None:
+            append_frame(self._store, WHO, {"frame_id": self._call_id, "provider": provider, "model": model})
         if self._file >= 0:
             with suppress(OSError):
                 os.write(self._file, dumps({"provider": provider, "model": model}))
 
     def done(self) -> None:
         """Say that the call has its turn or its error."""
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
         if self._path is not None:
             self._path.unlink(missing_ok=True)
             self._path = None
@@ -71,7 +85,9 @@ class Underway:
 def recover(store: Store) -> list[Turn]:
     """Give calls whose process died their end; give the turns that came of it."""
     folder = _folder(store)
-    if folder is None or _locks is None or not folder.is_dir():
+    if folder is None:
+        return _recover_on_server(store)
+    if _locks is None or not folder.is_dir():
         return []
     turns = []
     for path in sorted(folder.iterdir()):
@@ -87,6 +103,36 @@ def recover(store: Store) -> list[Turn]:
             finally:
                 os.close(file)
     return turns
+
+
+def _recover_on_server(store: Store) -> list[Turn]:
+    """Look at the last calls that have no end; one that nobody holds is dead."""
+    turns = []
+    for call_id in _open_calls(store):
+        held = hold(store.frames, call_id)
+        if held is None:
+            continue
+        try:
+            said = [frame.meta for frame in store.frames.frames_of(WHO, after_id=call_id, limit=RECENT)]
+            about = next((meta for meta in said if meta.get("frame_id") == call_id), {})
+            turn = _end(store, call_id, dumps({key: about[key] for key in ("provider", "model") if key in about}))
+            turns += [turn] if turn is not None else []
+        finally:
+            held.release()
+    return turns
+
+
+def _open_calls(store: Store) -> list[str]:
+    """Give the last calls that have neither turn nor error, oldest first, with few questions to the server."""
+    calls = store.frames.newest_frames(CALL, RECENT)[::-1]
+    if not calls:
+        return []
+    ends = store.frames.frames_of(ERROR, after_id=calls[0].id)
+    asked = [turn for turn in {call.meta.get("continues") for call in calls} if isinstance(turn, str)]
+    children = [child for _, child in store.frames.children(asked)]
+    ends += [frame for frame in store.frames.frames(children) if frame is not None]
+    ended = {frame.meta.get("frame_id") for frame in ends}
+    return [call.id for call in calls if call.id not in ended]
 
 
 def _folder(store: Store) -> Path | None:

@@ -26,6 +26,7 @@ from weft.client.retry import RetryPolicy, asked_wait, is_worth_repeating
 from weft.errors import ProviderError, UsageError, WireError
 from weft.jsontext import dumps, loads
 from weft.providers import (
+    AwsKey,
     Endpoint,
     Model,
     Provider,
@@ -35,6 +36,7 @@ from weft.providers import (
     models_endpoint,
     newest_first,
     read_models,
+    sign,
 )
 from weft.version import __version__
 from weft.wire import StreamReader, framing_of
@@ -150,7 +152,7 @@ class Client:
     ) -> httpx2.Response:
         """Give an answer that says yes, its body not yet read; try again where that is safe."""
         line = self._line(endpoint.url)
-        auth = _KeyHeader(auth_header(row, is_token=key.is_token), key) if key else None
+        auth = self._auth(row, key)
         attempt = 0
         while True:
             attempt += 1
@@ -176,7 +178,7 @@ class Client:
         line: httpx2.AsyncClient,
         row: Provider,
         endpoint: Endpoint,
-        auth: _KeyHeader | None,
+        auth: httpx2.Auth | None,
         redact: Redactor,
         body: bytes | None,
     ) -> tuple[httpx2.Response | None, ProviderError | None, bool]:
@@ -187,6 +189,14 @@ class Client:
             return await line.send(request, stream=True, auth=auth), None, False
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as problem:
             return None, unreachable(row, endpoint.url, problem, redact), is_passing(problem)
+
+    def _auth(self, row: Provider, key: Secret | None) -> httpx2.Auth | None:
+        match key:
+            case None:
+                return None
+            case AwsKey():
+                return _Signature(key, self._now)
+        return _KeyHeader(auth_header(row, is_token=key.is_token), key)
 
     def _line(self, url: str) -> httpx2.AsyncClient:
         """Give the connections for an address: made when first needed, as reading certificates takes its time."""
@@ -286,6 +296,7 @@ class Stream:
         event = cleaned(event, self._redact)
         if isinstance(event, StreamEnd):
             self.reply = event.reply
+            self._decoder = self._reader = None  # and with them every piece of the answer
         return event
 
 
@@ -298,6 +309,22 @@ class _KeyHeader(httpx2.Auth):
 
     def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
         request.headers[self._name] = f"{self._before}{self._key.reveal()}"
+        yield request
+
+
+class _Signature(httpx2.Auth):
+    """Signs a request with an AWS access key: each attempt anew, as a signature is good for minutes."""
+
+    requires_request_body = True
+
+    def __init__(self, key: AwsKey, now: Callable[[], float]) -> None:
+        self._key, self._now = key, now
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        signed = sign(
+            self._key, request.method, str(request.url), dict(request.headers), request.content, at=self._now()
+        )
+        request.headers.update(signed)
         yield request
 
 

@@ -28,12 +28,22 @@ from weft.wire.framing import framing_of, parser_for
 from weft.wire.registry import DIALECTS, detect, dialect, dialects
 from weft.wire.repair import IdRule
 from weft.wire.stream import StreamReader
-from weft.wire.translate import plan_request, read_request
+from weft.wire.translate import plan_decoded, plan_request, read_request
 
 if TYPE_CHECKING:
+    from weft.wire.forms import forms_of as forms_of
+    from weft.wire.forms import note_parts as note_parts
+    from weft.wire.forms import put_forms as put_forms
+    from weft.wire.forms import read_parts as read_parts
+    from weft.wire.marks import put_back as put_back
+    from weft.wire.marks import take_off as take_off
+    from weft.wire.messages import check_message as check_message
     from weft.wire.messages import check_messages as check_messages
+    from weft.wire.messages import decode_message as decode_message
     from weft.wire.messages import decode_messages as decode_messages
+    from weft.wire.messages import encode_message as encode_message
     from weft.wire.messages import encode_messages as encode_messages
+    from weft.wire.messages import without_bytes as without_bytes
     from weft.wire.steps import decode_step as decode_step
     from weft.wire.steps import encode_step as encode_step
     from weft.wire.steps import gemini_safety_settings as gemini_safety_settings
@@ -57,7 +67,17 @@ if TYPE_CHECKING:
 _FACES = {
     "weft.wire.steps": ("decode_step", "encode_step", "gemini_safety_settings", "plan_step"),
     "weft.wire.stepstreams": ("StepStream", "events"),
-    "weft.wire.messages": ("check_messages", "decode_messages", "encode_messages"),
+    "weft.wire.forms": ("forms_of", "note_parts", "put_forms", "read_parts"),
+    "weft.wire.marks": ("put_back", "take_off"),
+    "weft.wire.messages": (
+        "check_message",
+        "check_messages",
+        "decode_message",
+        "decode_messages",
+        "encode_message",
+        "encode_messages",
+        "without_bytes",
+    ),
     "weft.wire.turns": (
         "Aggregator",
         "Display",
@@ -105,6 +125,7 @@ __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "framing_of",
     "ingest_with",
     "parser_for",
+    "plan_decoded",
     "plan_request",
     "plan_with",
     "read_request",

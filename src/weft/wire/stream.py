@@ -8,7 +8,7 @@ as one that came in a piece, so a stream and a whole answer cannot be read diffe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -41,6 +41,8 @@ from weft.wire.framing import parser_for
 __all__ = ["AssemblingDecoder", "Speaker", "StreamReader"]
 
 
+COMPACT_EVERY = 1 << 20  # bytes of a stream
+JOINED = 1 << 10  # letters; what a megabyte of the smallest events amounts to is longer
 # What reading an event may raise when a field is of another type than the protocol's, or nested past all reason.
 ODDITIES = (WireError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
@@ -159,6 +161,10 @@ class AssemblingDecoder(ABC):
     def done(self) -> None:  # noqa: B027 - most have nothing to do here
         """Hear `[DONE]`; only a dialect that ends so needs to."""
 
+    def growing(self) -> Iterable[list[str]]:
+        """Give the lists of pieces that are only ever added to, and joined at the end."""
+        return ()
+
     def call_number(self, position: int) -> int:
         """Give the number under which a call of the answer was told, by its position among the calls."""
         return position
@@ -204,6 +210,15 @@ class AssemblingDecoder(ABC):
         """Keep an event with a field of another type than the protocol's: it stays visible, and the answer goes on."""
         self.notes.append(f"an event could not be read: {problem}")
         self.say.native(event if isinstance(event, Mapping) else {"value": event})
+
+    def compact(self) -> None:
+        """Join pieces that have gathered: a piece of four letters takes sixty bytes of memory."""
+        for pieces in self.growing():
+            at = len(pieces)
+            while at and len(pieces[at - 1]) < JOINED:  # longer ones have been joined already
+                at -= 1
+            if len(pieces) - at > 1:
+                pieces[at:] = ["".join(pieces[at:])]
 
     def end_part(self, part: Part) -> None:
         """Say that a part other than a call is whole, before the end; parts must be ended in order."""
@@ -253,11 +268,12 @@ def _others(reply: Reply) -> list[Part]:
 class StreamReader:
     """Bytes in, events out: a framing parser and a dialect's decoder, driven together."""
 
-    __slots__ = ("_decoder", "_parser")
+    __slots__ = ("_decoder", "_parser", "_since")
 
     def __init__(self, decoder: Any, framing: str) -> None:
         """Read `framing` (a name or a content type) with `decoder`, an AssemblingDecoder."""
         self._decoder = decoder
+        self._since = 0  # bytes since pieces were last joined
         self._parser: FrameParser = parser_for(framing)
 
     def feed(self, chunk: bytes) -> list[Event]:
@@ -268,6 +284,10 @@ class StreamReader:
                 accept(frame)
         except WireError as problem:
             self._decoder.fail(str(problem))
+        self._since += len(chunk)
+        if self._since > COMPACT_EVERY:
+            self._since = 0
+            self._decoder.compact()
         told: list[Event] = self._decoder.say.hand_over()
         return told
 

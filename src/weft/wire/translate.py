@@ -16,7 +16,7 @@ from weft.wire.crossing import cross
 from weft.wire.estimate import estimate_tokens
 from weft.wire.registry import detect, dialect
 
-__all__ = ["plan_request", "read_request"]
+__all__ = ["plan_decoded", "plan_request", "read_request"]
 
 
 def read_request(

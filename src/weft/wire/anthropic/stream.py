@@ -7,7 +7,7 @@ https://docs.claude.com/en/docs/build-with-claude/streaming. Bedrock's invoke st
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +74,10 @@ class StreamDecoder(AssemblingDecoder):
         self._latest = -1  # the index of the block opened last
         self._calls = 0
         self._made = made_by(provider, None)
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give what is open of every block."""
+        return [pieces for block in self._blocks.values() for pieces in block.pieces.values()]
 
     def take(self, event: Json) -> None:
         """Follow one event."""

@@ -8,7 +8,7 @@ Writing is in `streamwriter`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
@@ -80,6 +80,11 @@ class StreamDecoder(AssemblingDecoder):
     def open(self, frame: Any) -> Any:
         """Give the native event: the payload under the name its header has."""
         return {frame.event: loads(frame.data)}
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give what is open of every block; what is sealed is base64, and its pieces are joined in their own way."""
+        kinds = [item for block in self._blocks.values() for item in block.pieces.items()]
+        return [pieces for kind, pieces in kinds if kind != "sealed"]
 
     def take(self, event: Json) -> None:
         """Follow one event."""

@@ -5,7 +5,7 @@ https://docs.cohere.com/docs/streaming. Contents, calls and citations are number
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
@@ -78,6 +78,10 @@ class StreamDecoder(AssemblingDecoder):
         self._citations: list[Any] = []
         self._plan: list[str] = []
         self._planning = False  # whether reasoning was last told from the plan, or from a thinking block
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give what is open of every block and call."""
+        return [pieces for one in (*self._blocks.values(), *self._calls.values()) for pieces in one.pieces.values()]
 
     def open(self, frame: Any) -> Any:
         """Give the native event; the last one may be the text `[DONE]`."""

@@ -7,7 +7,7 @@ signature, which may come with an empty text) ends the one it is in, so that not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from weft.blobs import BlobStore
 from weft.canon import Reply
@@ -71,6 +71,10 @@ class StreamDecoder(AssemblingDecoder):
         self._calls = 0
         self._ids = Calls()
         self._made = made_by(provider, None)
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give the text that is open in every candidate."""
+        return [candidate.run.pieces for candidate in self._candidates.values() if candidate.run is not None]
 
     def take(self, event: Json) -> None:
         """Follow one chunk."""

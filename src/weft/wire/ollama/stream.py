@@ -5,6 +5,7 @@ Calls come whole, each in one line. An error is a line of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from weft.blobs import BlobStore
@@ -54,6 +55,10 @@ class StreamDecoder(AssemblingDecoder):
         self._pieces: dict[str, list[str]] = {}
         self._lists: dict[str, list[Any]] = {}
         self._calls = 0
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give every field that comes in pieces."""
+        return self._pieces.values()
 
     def take(self, event: Json) -> None:
         """Follow one line."""

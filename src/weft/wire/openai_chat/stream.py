@@ -6,7 +6,7 @@ has said why it stopped, or at `[DONE]`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
@@ -39,6 +39,10 @@ class StreamDecoder(AssemblingDecoder):
         self._choices: dict[int, Choice] = {}
         self._reasoning = ""  # the field reasoning is told from: some say the same in two
         self._done = False
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give the text of every choice."""
+        return [choice.content for choice in self._choices.values()]
 
     def take(self, event: Json) -> None:
         """Follow one chunk."""

@@ -7,7 +7,7 @@ some send no deltas, some no indices, some end with an empty `output`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
@@ -71,6 +71,10 @@ class StreamDecoder(AssemblingDecoder):
         self._last: tuple[Any, Any, Text] | None = None  # the text that was extended last
         self._thought: tuple[int, str, int] | None = None  # the block of thinking that was told last
         self._made = made_by(provider, None)
+
+    def growing(self) -> Iterable[list[str]]:
+        """Give the texts of every item."""
+        return [text.pieces for item in self._items.values() for text in item.texts.values()]
 
     def take(self, event: Json) -> None:
         """Follow one event."""
