@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import random
 import sqlite3
@@ -341,6 +343,18 @@ def test_recorded_bodies_can_be_searched(store: weft.Store) -> None:
     ]
 
     assert [[hit.exchange.name for hit in hits] for hits in found] == [["c9"], ["c10"], []]
+
+
+def test_secrets_in_recorded_requests_are_found(store: weft.Store) -> None:
+    """K-03: a key typed into a prompt is content, in a recording as in a turn; the finder names the request."""
+    from weft.threads import scan_secrets
+
+    drawn = hashlib.sha512(b"by lot").digest() + hashlib.sha512(b"again").digest()
+    key = "sk-ant-api03-" + base64.urlsafe_b64encode(drawn).decode()[:93] + "AA"
+    asked = [{"role": "user", "content": f"use {key} " + "x " * 200}]
+    keep_lines(store.frames, as_lines([*agent_trace(2), claude_record(7, asked, []), claude_record(8, asked, [])]), {})
+
+    assert [(leak.id, leak.place) for leak in scan_secrets(store)] == [("c7", "recorded")]
 
 
 def test_stats_count_exchanges_and_backup_has_them(sqlite_store: weft.Store, tmp_path: Path) -> None:

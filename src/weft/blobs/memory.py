@@ -18,11 +18,12 @@ __all__ = ["InMemoryBlobStore"]
 class InMemoryBlobStore:
     """Keeps payloads in a dictionary. Equal to itself alone."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_hashed", "_kept")
 
-    def __init__(self) -> None:
-        """Start empty."""
+    def __init__(self, *, hashed: bool = False) -> None:
+        """Start empty. If `hashed`, ids are taken from the bytes and not made up: the same ones have the same id."""
         self._kept: dict[str, tuple[BlobEntry, bytes]] = {}
+        self._hashed = hashed
 
     @classmethod
     def from_preloaded(cls, blobs: Mapping[str, tuple[BlobReference, bytes]]) -> Self:
@@ -36,10 +37,19 @@ class InMemoryBlobStore:
         """Show how much is kept, not what."""
         return f"InMemoryBlobStore({len(self._kept)} blobs)"
 
+    def __len__(self) -> int:
+        """Count the blobs."""
+        return len(self._kept)
+
+    def __bool__(self) -> bool:
+        """Be there, even when empty."""
+        return True
+
     def put_blob(self, data: bytes, *, media_type: str | None = None, kind: str = "file") -> BlobReference:
-        """Keep `data` under a new id, even if the same bytes are kept already [M-25]."""
+        """Keep `data` under a new id, even if the same bytes are kept already [M-25]; not so if `hashed`."""
         payload = bytes(data)
-        ref = BlobReference(new_blob_id(), hashlib.sha256(payload).hexdigest(), media_type, kind, len(payload))
+        digest = hashlib.sha256(payload).hexdigest()
+        ref = BlobReference(digest[:32] if self._hashed else new_blob_id(), digest, media_type, kind, len(payload))
         self._kept[ref.id] = (BlobEntry(ref, utc_now()), payload)
         return ref
 

@@ -32,7 +32,19 @@ from weft.canon.part import ROLES, Message, Part, frozen_part
 from weft.canon.usage import Cursor, Usage
 from weft.errors import BlobIntegrityError, BlobNotFoundError, ContextError
 
-__all__ = ["context_from_dict", "context_to_dict", "part_from_dict", "part_to_dict"]
+__all__ = [
+    "context_from_dict",
+    "context_to_dict",
+    "message_to_dict",
+    "part_from_dict",
+    "part_to_dict",
+    "read_message",
+    "read_time",
+    "read_usage",
+    "ref_to_dict",
+    "usage_to_dict",
+    "write_time",
+]
 
 Payloads = dict[str, tuple[BlobReference, bytes]]
 
@@ -44,9 +56,9 @@ def context_to_dict(
 ) -> dict[str, Any]:
     """Write a Context; with a `store`, its blobs' bytes too."""
     written: dict[str, Any] = {
-        "messages": [_message_to_dict(message) for message in messages],
+        "messages": [message_to_dict(message) for message in messages],
         "cursor": {name: getattr(cursor, name) for name in _CURSOR_FIELDS},
-        "usage_log": [_usage_to_dict(usage) for usage in usage_log],
+        "usage_log": [usage_to_dict(usage) for usage in usage_log],
     }
     if store is not None:
         written["blob_payloads"] = _payloads(messages, store)
@@ -68,7 +80,7 @@ def part_to_dict(part: Part) -> dict[str, Any]:
     if part.json is not None:
         written["json"] = thaw(part.json)
     if part.blob is not None:
-        written["blob"] = _ref_to_dict(part.blob)
+        written["blob"] = ref_to_dict(part.blob)
     if part.tool_call_id is not None:
         written["tool_call_id"] = part.tool_call_id
     if part.tool_name is not None:
@@ -82,23 +94,26 @@ def part_to_dict(part: Part) -> dict[str, Any]:
     return written
 
 
-def _message_to_dict(message: Message) -> dict[str, Any]:
+def message_to_dict(message: Message) -> dict[str, Any]:
+    """Write a Message: every field [M-14]."""
     return {
         "role": message.role,
         "parts": [part_to_dict(part) for part in message.parts],
         "id": message.id,
         "provider": message.provider,
         "turn_id": message.turn_id,
-        "timestamp": _write_time(message.timestamp),
+        "timestamp": write_time(message.timestamp),
     }
 
 
-def _write_time(moment: datetime) -> str:
+def write_time(moment: datetime) -> str:
+    """Write a moment as ISO-8601."""
     # The C code behind isoformat() is half as fast once it has a zone to ask; nearly all timestamps are in UTC.
     return moment.replace(tzinfo=None).isoformat() + "+00:00" if moment.tzinfo is UTC else moment.isoformat()
 
 
-def _usage_to_dict(usage: Usage) -> dict[str, Any]:
+def usage_to_dict(usage: Usage) -> dict[str, Any]:
+    """Write a Usage: every field."""
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -107,7 +122,8 @@ def _usage_to_dict(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _ref_to_dict(ref: BlobReference) -> dict[str, Any]:
+def ref_to_dict(ref: BlobReference) -> dict[str, Any]:
+    """Write a blob reference [M-15]."""
     return {"id": ref.id, "sha256": ref.sha256, "media_type": ref.media_type, "kind": ref.kind, "size": ref.size}
 
 
@@ -119,7 +135,7 @@ def _payloads(messages: tuple[Message, ...], store: BlobStore) -> list[dict[str,
             data = store.get_blob(ref)
         except (BlobNotFoundError, BlobIntegrityError) as error:
             raise ContextError(f"the bytes of blob {ref.id} cannot be included: {error}") from error
-        written.append({"ref": _ref_to_dict(ref), "data_b64": base64.b64encode(data).decode("ascii")})
+        written.append({"ref": ref_to_dict(ref), "data_b64": base64.b64encode(data).decode("ascii")})
     return written
 
 
@@ -128,9 +144,9 @@ def _payloads(messages: tuple[Message, ...], store: BlobStore) -> list[dict[str,
 
 def _read_context(value: Any) -> tuple[tuple[Message, ...], Cursor, tuple[Usage, ...], Payloads | None]:
     data = mapping(value)
-    messages = each("messages", _list(data.get("messages"), "messages"), _read_message)
+    messages = each("messages", _list(data.get("messages"), "messages"), read_message)
     cursor = named("cursor", _read_cursor, data.get("cursor"))
-    usage_log = each("usage_log", _list(data.get("usage_log"), "usage_log"), _read_usage)
+    usage_log = each("usage_log", _list(data.get("usage_log"), "usage_log"), read_usage)
     payloads = data.get("blob_payloads")
     if payloads is not None:
         read = each("blob_payloads", _list(payloads, "blob_payloads"), _read_payload)
@@ -146,7 +162,8 @@ def _list(value: Any, name: str) -> list[Any] | tuple[Any, ...]:
     raise Misfit(name, f"must be a list, not {type(value).__name__}")
 
 
-def _read_message(value: Any) -> Message:
+def read_message(value: Any, untimed: datetime | None = None) -> Message:
+    """Read a Message; one without a timestamp is of now, or `untimed` if that is given."""
     data = value if type(value) is dict else mapping(value)
     get = data.get
     role = get("role")
@@ -161,7 +178,7 @@ def _read_message(value: Any) -> Message:
         optional_text(get("id"), "id"),
         optional_text(get("provider"), "provider"),
         optional_text(get("turn_id"), "turn_id"),
-        _read_time(get("timestamp")),
+        read_time(get("timestamp")) or untimed,
     )
 
 
@@ -205,7 +222,7 @@ def _read_ref(value: Any) -> BlobReference:
     )
 
 
-def _read_time(value: Any) -> datetime | None:
+def read_time(value: Any) -> datetime | None:
     """Read a timestamp; one without a zone is in UTC, none at all is now [M-19]."""
     if value is None:
         return None
@@ -223,7 +240,8 @@ def _read_cursor(value: Any) -> Cursor:
     return Cursor(*(optional_text(data.get(name), name) for name in _CURSOR_FIELDS))
 
 
-def _read_usage(value: Any) -> Usage:
+def read_usage(value: Any) -> Usage:
+    """Read a Usage."""
     data = mapping(value)
     return Usage(
         optional_int(data.get("input_tokens"), "input_tokens"),

@@ -5,6 +5,9 @@ The front door of the room: `open_frames`, the protocol it gives back, and the v
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from weft.store.base import (
     TURN,
     BookmarkRow,
@@ -32,16 +35,44 @@ from weft.store.captures import (
     payload_is_there,
     silent,
     standing,
+    stored_name,
 )
-from weft.store.chunking import cuts_of
 from weft.store.columns import JSON_TYPE, is_storable, merge_options, meta_of, model_of
-from weft.store.exchange_care import ExchangeHit, forget_text, remove_session, search_exchanges
-from weft.store.exchanges import ExchangeRow, Exchanges, ExchangeWriter, NewExchange, SessionRow, line_of, stored_name
 from weft.store.health import Finding, examine
 from weft.store.holding import Hold, hold
 from weft.store.opening import open_frames
 from weft.store.rows import address_of
 from weft.store.searchtext import parse_query, text_of_blocks
+
+if TYPE_CHECKING:
+    from weft.store.chunking import cuts_of as cuts_of
+    from weft.store.exchange_care import ExchangeHit as ExchangeHit
+    from weft.store.exchange_care import forget_text as forget_text
+    from weft.store.exchange_care import recorded_texts as recorded_texts
+    from weft.store.exchange_care import remove_session as remove_session
+    from weft.store.exchange_care import search_exchanges as search_exchanges
+    from weft.store.exchanges import ExchangeRow as ExchangeRow
+    from weft.store.exchanges import Exchanges as Exchanges
+    from weft.store.exchanges import ExchangeWriter as ExchangeWriter
+    from weft.store.exchanges import NewExchange as NewExchange
+    from weft.store.exchanges import SessionRow as SessionRow
+    from weft.store.exchanges import line_of as line_of
+
+# Recordings: loaded when they are asked for, as most programs only want turns.
+_LATE = {
+    "ExchangeHit": "exchange_care",
+    "ExchangeRow": "exchanges",
+    "ExchangeWriter": "exchanges",
+    "Exchanges": "exchanges",
+    "NewExchange": "exchanges",
+    "SessionRow": "exchanges",
+    "cuts_of": "chunking",
+    "forget_text": "exchange_care",
+    "line_of": "exchanges",
+    "recorded_texts": "exchange_care",
+    "remove_session": "exchange_care",
+    "search_exchanges": "exchange_care",
+}
 
 __all__ = [
     "JSON_TYPE",
@@ -87,6 +118,7 @@ __all__ = [
     "open_frames",
     "parse_query",
     "payload_is_there",
+    "recorded_texts",
     "remove_session",
     "search_exchanges",
     "silent",
@@ -94,3 +126,12 @@ __all__ = [
     "stored_name",
     "text_of_blocks",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Load a name of the recordings' modules."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'weft.store' has no attribute {name!r}")
+    value = getattr(import_module(f"weft.store.{_LATE[name]}"), name)
+    globals()[name] = value
+    return value

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.store.base import Flag
-from weft.store.exchanges import stored_name
+from weft.store.columns import is_storable
 from weft.store.rows import statement
 
-__all__ = ["Standing", "capture_of", "captures_like", "keep_capture", "payload_is_there", "silent", "standing"]
+__all__ = [
+    "Standing",
+    "capture_of",
+    "captures_like",
+    "keep_capture",
+    "payload_is_there",
+    "silent",
+    "standing",
+    "stored_name",
+]
 
 _COLUMNS = "SELECT f.seq, f.id, f.options, f.extra FROM frames f"
 _SAYING = "substr(f.hash, 1, 8) = ? AND f.hash = ? AND f.role = ? AND f.topic = 'gpt.turn' AND f.flags & ? = 0"
@@ -29,6 +39,7 @@ _LIKE = """
     ORDER BY c.name LIMIT ?
 """
 _PAYLOAD = "SELECT 1 FROM frames WHERE substr(hash, 1, 8) = ? AND hash = ? AND owner IS NULL LIMIT 1"
+_LONGEST_NAME = 200
 _ODD = Flag.CACHE | Flag.DOCUMENT | Flag.MANY | Flag.BROKEN | Flag.VERBATIM
 
 
@@ -71,3 +82,10 @@ def captures_like(db: Any, prefix: str, limit: int) -> Sequence[str]:
 def payload_is_there(db: Any, digest: bytes) -> bool:
     """Tell whether some frame has this content."""
     return bool(db.ask(_PAYLOAD, (digest[:8], digest)))
+
+
+def stored_name(name: str) -> str:
+    """Give the name an exchange is found by; one that no column can hold is named by its hash."""
+    if name and len(name) <= _LONGEST_NAME and is_storable(name):
+        return name
+    return "sha256:" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

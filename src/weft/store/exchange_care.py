@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from weft import jsontext
 from weft.errors import StoreError
 from weft.store.base import Flag, FrameStore, Problem, Query
-from weft.store.exchanges import ExchangeRow, Exchanges, bump_era, key_of
+from weft.store.exchanges import ExchangeRow, Exchanges, bump_era, key_of, read_chunks
 from weft.store.packing import pack, unpack
 from weft.store.searchtext import holds, plain_words
 
-__all__ = ["ExchangeHit", "check_exchanges", "forget_text", "remove_session", "search_exchanges"]
+__all__ = ["ExchangeHit", "check_exchanges", "forget_text", "recorded_texts", "remove_session", "search_exchanges"]
 
 _CHUNKS = "SELECT number, hash, size, flags, data FROM chunks WHERE number > ? ORDER BY number LIMIT 500"
 _EXCHANGES = """
@@ -278,6 +278,20 @@ def _texts(frames: FrameStore, query: Query) -> Iterator[tuple[int, str]]:
             if hides or all(word in content.lower() for word in plain):
                 yield number, text_of_chunk(content)
         last = rows[-1][0]
+
+
+def recorded_texts(frames: FrameStore) -> Iterator[tuple[str, str]]:
+    """Go through what recorded bodies say, each piece once, with the name of the first exchange that has it."""
+    exchanges, seen = Exchanges(frames), set[int]()
+    last = 0
+    while rows := exchanges.rows(after=last, limit=100):
+        for row in rows:
+            new = [ref for ref in dict.fromkeys(exchanges.every_ref(row)) if ref not in seen]
+            seen.update(new)
+            for start in range(0, len(new), 200):
+                for _, data in read_chunks(frames, new[start : start + 200]):  # type: ignore[arg-type]  # offers it
+                    yield row.name, text_of_chunk(data)
+        last = rows[-1].number
 
 
 def text_of_chunk(data: bytes) -> str:

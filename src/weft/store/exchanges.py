@@ -15,6 +15,7 @@ from weft import jsontext
 from weft.errors import StoreError
 from weft.ids import new_id
 from weft.store.base import Flag, FrameStore
+from weft.store.captures import stored_name
 from weft.store.chunking import Cutter
 from weft.store.columns import is_storable
 from weft.store.packing import pack
@@ -27,7 +28,6 @@ _DEEPEST = 24  # lists between an exchange and one that is kept whole
 _FILE_BYTES = 4 << 20  # a chunk still larger than this when packed is a file, where there is a folder
 _KNOWN = 200_000  # chunks a writer remembers
 _BATCH = 400
-_LONGEST_NAME = 200
 
 _SESSIONS = """
     SELECT s.number, s.id, s.meta, count(e.number), coalesce(max(e.number), 0)
@@ -440,13 +440,6 @@ def read_chunks(db: _Asking, numbers: Sequence[int]) -> Iterator[tuple[int, byte
 def key_of(digest: bytes) -> int:
     """Give the beginning of a digest as a number both databases can hold."""
     return int.from_bytes(digest[:8], "big", signed=True)
-
-
-def stored_name(name: str) -> str:
-    """Give the name an exchange is found by; one that no column can hold is named by its hash."""
-    if name and len(name) <= _LONGEST_NAME and is_storable(name):
-        return name
-    return "sha256:" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def line_of(meta: Mapping[str, Any], request: bytes, response: bytes | None, rest: bytes | None = None) -> bytes:

@@ -19,7 +19,6 @@ from weft import jsontext
 from weft.errors import StoreBusyError, StoreError, UsageError, WeftError
 from weft.store import postgres_care
 from weft.store.base import FrameWriter, Hit, Problem, Query, Spot, StoreStats, ThreadRow, TurnRow
-from weft.store.exchange_care import check_exchanges
 from weft.store.migrations import POSTGRES
 from weft.store.postgres_rows import WALK_CHAIN, PostgresRows, spelled
 from weft.store.rows import Params, iter_turns
@@ -349,6 +348,8 @@ class PostgresFrames(PostgresRows):
 
     def check(self) -> list[Problem]:
         """Look for damage in everything that is kept."""
+        from weft.store.exchange_care import check_exchanges  # noqa: PLC0415  # only care needs it
+
         return [*postgres_care.check(self.ask), *check_exchanges(self)]
 
     def sweep(self, *, dry_run: bool) -> tuple[int, int]:

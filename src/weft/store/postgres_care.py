@@ -10,7 +10,6 @@ from urllib.parse import urlsplit, urlunsplit
 from weft.errors import BlobNotFoundError
 from weft.store.base import Problem, Query, StoreStats
 from weft.store.checking import check_rows
-from weft.store.exchanges import Exchanges
 from weft.store.searchtext import facet
 
 if TYPE_CHECKING:
@@ -98,6 +97,8 @@ def scrub(connection: psycopg.Connection[Any]) -> None:
 
 def stats(store: PostgresFrames, store_version: int) -> StoreStats:
     """Count what is kept, and what it takes."""
+    from weft.store.exchanges import Exchanges  # noqa: PLC0415  # only care needs it
+
     frames, turns, bookmarks, payloads, payload_bytes, threads = store.ask(_COUNTS)[0]
     disk = store.ask("SELECT pg_database_size(current_database())")[0][0]
     server = store.ask("SHOW server_version")[0][0]

@@ -10,8 +10,6 @@ from weft.errors import StoreError
 from weft.store.base import Hit, Problem, Query, StoreStats
 from weft.store.checking import check_rows
 from weft.store.content import ContentFolder, sync_folder
-from weft.store.exchange_care import check_exchanges
-from weft.store.exchanges import Exchanges
 from weft.store.searching import check_hits
 from weft.store.sqlite_files import create_private
 
@@ -82,6 +80,8 @@ def search_without_index(store: SqliteFrames, query: Query, before: int, limit: 
 
 def check(store: SqliteFrames, content: ContentFolder) -> list[Problem]:
     """Look for damage: in the file itself, in its rows, in the files beside it."""
+    from weft.store.exchange_care import check_exchanges  # noqa: PLC0415  # only care needs it
+
     problems = []
     try:
         for (line,) in store.ask("PRAGMA integrity_check(20)"):
@@ -131,6 +131,8 @@ def backup(store: SqliteFrames, content: ContentFolder, target: Path) -> None:
 
 def stats(store: SqliteFrames, path: Path, version: int) -> StoreStats:
     """Count what is kept, and what it takes."""
+    from weft.store.exchanges import Exchanges  # noqa: PLC0415  # only care needs it
+
     frames, turns, bookmarks, payloads, payload_bytes, threads = store.ask(_COUNTS)[0]
     disk = sum(file.stat().st_size for file in store.folder.rglob("*") if file.is_file())
     details: dict[str, Any] = {"sqlite": sqlite3.sqlite_version, "path": str(path), **Exchanges(store).counts()}

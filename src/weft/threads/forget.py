@@ -13,7 +13,7 @@ from typing import Any
 from weft import jsontext
 from weft.errors import UsageError
 from weft.ids import id_time, new_id
-from weft.store import Draft, FrameStore, FrameWriter, forget_text
+from weft.store import Draft, FrameStore, FrameWriter
 from weft.threads.headish import Headish, find
 from weft.threads.spool import Change
 
@@ -148,6 +148,8 @@ def purge_text(store: FrameStore, secret: str) -> Removal:
     names = [row.name for row in store.bookmarks() if secret in row.name]
     if names:
         raise UsageError(f"bookmark {names[0]!r} holds that text; rename it first")
+    from weft.store import forget_text  # noqa: PLC0415  # only this needs it
+
     return _purge(store, holds, change_of_text(secret), lambda writer: forget_text(writer, secret, MARK))
 
 

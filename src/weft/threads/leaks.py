@@ -48,6 +48,16 @@ def scan_secrets(store: Store, turns: Iterable[Turn] | None = None) -> Iterator[
         before = page[-1].id
     for frame in store.frames.frames_of(_KEYED):
         yield from _key_of(frame)
+    yield from _recorded(store)
+
+
+def _recorded(store: Store) -> Iterator[Leak]:
+    """Give the secrets in recorded requests and answers, each by the first request that has it."""
+    from weft.secrets import find_secrets  # noqa: PLC0415
+    from weft.store import recorded_texts  # noqa: PLC0415
+
+    for name, text in recorded_texts(store.frames):
+        yield from (Leak(name, "recorded", found) for found in find_secrets(text))
 
 
 def leaks_in(turn: Turn) -> Iterator[Leak]:
