@@ -1,0 +1,202 @@
+"""A record opened: its request as messages and a RunSpec, its response as a reply [R-13].
+
+Through the wire formats' own readers, so what is opened can be written again in its dialect, equal as JSON, or planned
+for any other. Which dialect a record is in, its path and its provider tell first, then its body.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from weft.blobs import BlobStore, InMemoryBlobStore
+from weft.canon import Context, Message, Reply, RunSpec
+from weft.errors import UsageError, WeftError, WireError
+from weft.jsontext import dumps
+from weft.wire import Decoded, Dialect, StreamReader, detect, dialect
+
+__all__ = ["Opened", "error_of", "open_record", "path_model"]
+
+_PATHS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"/chat/completions(?:$|\?)"), "openai_chat"),
+    (re.compile(r"/responses/compact(?:$|\?)"), "openai_responses_compact"),
+    (re.compile(r"/responses(?:$|\?)"), "openai_responses"),
+    (re.compile(r"/v1/messages(?:$|\?)"), "anthropic"),
+    (re.compile(r":(?:streamG|g)enerateContent(?:$|\?)"), "gemini"),
+    (re.compile(r"/converse(?:-stream)?(?:$|\?)"), "bedrock"),
+    (re.compile(r"/v2/chat(?:$|\?)"), "cohere"),
+    (re.compile(r"/api/chat(?:$|\?)"), "ollama"),
+    (re.compile(r"/images/generations(?:$|\?)"), "openai_images"),
+)
+_MODEL_IN_PATH = re.compile(r"/models?/([^/:?]+)(?::\w+|/converse(?:-stream)?)")
+_ODDITIES = (WireError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One record in canon's words. The response is read when it is asked for."""
+
+    record: Mapping[str, Any]
+    dialect: Dialect
+    request: Decoded
+    blobs: BlobStore
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that were sent."""
+        return self.request.messages
+
+    @property
+    def spec(self) -> RunSpec:
+        """Everything else that was sent."""
+        return self.request.spec
+
+    @property
+    def context(self) -> Context:
+        """The messages as a Context."""
+        return Context(self.messages, blob_store=self.blobs)
+
+    @cached_property
+    def reply(self) -> Reply | None:
+        """What came back, as far as it came; None if it was nothing, or nothing a model said."""
+        return _reply(self.record.get("response"), self.dialect, self.blobs, self.record.get("provider"))
+
+
+def open_record(record: Mapping[str, Any], *, speaks: str | None = None) -> Opened:
+    """Open a record; UsageError if its request is no conversation, WireError if it does not fit its dialect."""
+    body = record.get("request")
+    if not isinstance(body, Mapping):
+        raise UsageError("the request is no JSON object")
+    name = speaks or dialect_of(record)
+    if name is None:
+        raise UsageError("the request is no conversation of a known dialect")
+    spoken, blobs = dialect(name), InMemoryBlobStore()
+    try:
+        decoded = spoken.decode_request(body, blobs, **_provider(record, spoken))
+    except WeftError:
+        raise
+    except _ODDITIES as error:
+        raise WireError(f"{type(error).__name__}: {error}", where="request") from error
+    if not decoded.spec.model and (model := path_model(record)):
+        decoded = replace(decoded, spec=replace(decoded.spec, model=model))
+    return Opened(record, spoken, decoded, blobs)
+
+
+def dialect_of(record: Mapping[str, Any]) -> str | None:
+    """Tell the dialect of a record: by its path, else by its bodies."""
+    path = record.get("path")
+    if isinstance(path, str):
+        for pattern, name in _PATHS:
+            if pattern.search(path):
+                return name
+    body = record.get("request")
+    found = detect(body) if isinstance(body, Mapping) else None
+    if found in (None, "openai_chat"):
+        # A bare question may be several dialects'; who answered tells.
+        answered = _dialect_of_response(record.get("response"))
+        return answered if answered in ("anthropic", "cohere", "ollama", "bedrock") else found
+    return found
+
+
+def path_model(record: Mapping[str, Any]) -> str:
+    """Give the model in a record's path, as Gemini and Bedrock have it [C-35]."""
+    path = record.get("path")
+    found = _MODEL_IN_PATH.search(path) if isinstance(path, str) else None
+    return found[1] if found else ""
+
+
+def error_of(record: Mapping[str, Any]) -> str | None:
+    """Say what went wrong: the transport's error, or the one in the response's body."""
+    if isinstance(error := record.get("error"), str) and error:
+        return error
+    response = record.get("response")
+    if isinstance(response, list) and response and isinstance(response[0], Mapping):
+        response = response[0]  # Gemini's errors come in a list
+    match response:
+        case {"error": {"message": str(text)}} | {"error": str(text)} | {"type": "error", "message": str(text)}:
+            return text
+        case {"error": Mapping() as error}:
+            return dumps(error).decode()
+    status = record.get("status")
+    if isinstance(status, int) and status >= 400:
+        return f"status {status}"
+    if record.get("state") == "incomplete":
+        return f"incomplete: {record.get('reason') or 'error'}"
+    return None
+
+
+def _dialect_of_response(response: Any) -> str | None:
+    if not isinstance(response, Mapping):
+        return None
+    if response.get("stream") is not True:
+        return detect(response)
+    for line in response.get("sse_lines") or ():
+        if isinstance(line, str) and line.startswith("data:"):
+            text = line[5:]
+            if '"message_start"' in text or '"content_block_' in text:
+                return "anthropic"
+            if '"message-start"' in text or '"content-delta"' in text:
+                return "cohere"
+            if '"choices"' in text:
+                return "openai_chat"
+    return None
+
+
+def _provider(record: Mapping[str, Any], spoken: Dialect) -> dict[str, Any]:
+    """Say who spoke, where it was not the dialect's own provider."""
+    name = record.get("provider")
+    return {"provider": name} if isinstance(name, str) and name and name != spoken.provider else {}
+
+
+def _reply(response: Any, spoken: Dialect, blobs: BlobStore, provider: Any) -> Reply | None:
+    if not isinstance(response, Mapping) or "raw" in response:
+        return None
+    said = {"provider": provider} if isinstance(provider, str) and provider and provider != spoken.provider else {}
+    try:
+        if response.get("stream") is True:
+            return _streamed(response, spoken, blobs, said)
+        reply = spoken.decode_response(response, blobs, **said)
+    except WeftError:
+        return None
+    except _ODDITIES:
+        return None
+    return reply if reply.messages else None
+
+
+def _streamed(response: Mapping[str, Any], spoken: Dialect, blobs: BlobStore, said: Mapping[str, Any]) -> Reply | None:
+    decoder: Any = spoken.StreamDecoder(blobs, **said)
+    if isinstance(lines := response.get("sse_lines"), list):
+        reader = StreamReader(decoder, "sse")
+        # An event ends where the next begins: blank lines are not recorded [C-1].
+        reader.feed(sse_bytes(lines))
+        reader.close()
+    else:
+        for event in response.get("events") or ():
+            decoder.feed(_plain_event(event))
+        decoder.close()
+    reply: Reply | None = decoder.reply
+    return reply if reply is not None and reply.messages else None
+
+
+def sse_bytes(lines: list[Any]) -> bytes:
+    """Put the blank lines back between recorded lines of an event stream: each event is over with its data."""
+    out: list[str] = []
+    for line in lines:
+        text = str(line)
+        if out and not text.startswith("data:") and out[-1].startswith("data:"):
+            out.append("")
+        elif out and text.startswith("data:") and out[-1].startswith("data:"):
+            out.append("")  # nobody sends an event's data on two lines; two events without names are common
+        out.append(text)
+    return "\n".join([*out, "", ""]).encode("utf-8", "surrogatepass")
+
+
+def _plain_event(event: Any) -> Any:
+    """Give an event of a framing that is not text as its decoder reads it."""
+    if isinstance(event, Mapping) and isinstance(event.get("base64"), str):
+        return {**event, "data": base64.b64decode(event["base64"])}
+    return dict(event) if isinstance(event, Mapping) else event
