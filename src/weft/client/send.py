@@ -71,12 +71,14 @@ class Client:
         now: Callable[[], float] = time.time,
         on_wait: Callable[[str], None] | None = None,
         largest_bytes: int = 256 * 1024 * 1024,  # pictures come as base64
+        watch: Callable[[httpx2.AsyncBaseTransport], httpx2.AsyncBaseTransport] | None = None,
     ) -> None:
         """Take the way out (a Network, or an environment to read it from), and how patient to be.
 
         `on_wait` hears, in one line, why a call is about to be made again. A whole answer larger than `largest_bytes`
-        is none.
+        is none. `watch` is given each transport and gives one around it, such as weft.trace.RecordingTransport.
         """
+        self._watch = watch
         self._network = network if isinstance(network, Network) else Network.from_environ(network or {})
         self._timeouts = timeouts or Timeouts()
         self._retries = retries or RetryPolicy()
@@ -206,10 +208,12 @@ class Client:
             # Without TLS there is nobody to trust: an empty store costs nothing to make.
             trust = self._network.trust() if secure or (proxy or "").startswith("https:") else _NOBODY()
             try:
+                transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(
+                    verify=trust, trust_env=False, proxy=proxy
+                )
                 self._lines[secure, proxy] = httpx2.AsyncClient(
-                    verify=trust,
+                    transport=transport if self._watch is None else self._watch(transport),
                     trust_env=False,
-                    proxy=proxy,
                     headers={"user-agent": f"weft/{__version__}"},
                     timeout=httpx2.Timeout(times.idle_s, connect=times.connect_s, pool=None),
                 )

@@ -5,7 +5,8 @@ The front door of the room. `Simulator` is the server; `Script` says how it answ
 
 from __future__ import annotations
 
+from weft.sim.replaying import Match, Replayer
 from weft.sim.script import Script, load_script
 from weft.sim.simulator import ANY_KEY, Seen, Simulator
 
-__all__ = ["ANY_KEY", "Script", "Seen", "Simulator", "load_script"]
+__all__ = ["ANY_KEY", "Match", "Replayer", "Script", "Seen", "Simulator", "load_script"]
