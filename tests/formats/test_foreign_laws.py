@@ -1,0 +1,58 @@
+"""The laws of formats, for those of other tools that are written here."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests.support.transcripts import transcripts
+from weft.canon import Transcript
+from weft.errors import CodecError
+from weft.formats import Format, format_by_name, unaccounted
+
+WRITTEN = (
+    "claude-code",
+    "codex",
+    "uimessage",
+    "langchain",
+    "pydantic-ai",
+    "openai-finetuning",
+    "sharegpt",
+    "atif",
+    "otel",
+)
+KINDS = [format_by_name(name) for name in WRITTEN]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@settings(max_examples=10)
+@given(given_one=transcripts())
+def test_the_account_explains_every_difference_and_a_second_trip_makes_none(
+    kind: Format, given_one: Transcript
+) -> None:
+    """The second and third law: what a format cannot hold is in its account, by place; and it is lost only once."""
+    written, ledger = kind.dump(given_one, places=None)
+    once = kind.load(written)
+    again, second = kind.dump(once)
+
+    assert unaccounted(given_one, once, ledger.losses) == []
+    assert (kind.load(again), second.losses) == (once, [])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@settings(max_examples=500)
+@given(given_one=transcripts())
+def test_the_laws_hold_for_many_conversations(kind: Format, given_one: Transcript) -> None:
+    """The second and third law, with more examples."""
+    written, ledger = kind.dump(given_one, places=None)
+    once = kind.load(written)
+
+    assert unaccounted(given_one, once, ledger.losses) == []
+    assert kind.dump(once)[1].losses == []
+
+
+def test_a_line_that_is_no_json_is_named() -> None:
+    for name in ("claude-code", "codex", "gemini-cli", "pi"):
+        with pytest.raises(CodecError, match="line 2"):
+            list(format_by_name(name).transcripts(b'{"type":"x"}\n{"type":\n'))

@@ -1,0 +1,233 @@
+"""Files larger than memory: read and written piece by piece, whatever the sizes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.strategies import json_values
+from tests.support.transcripts import transcripts
+from tests.support.wire_messages import wire_messages
+from weft.canon import Entry, Message, Part, Transcript, gather
+from weft.errors import CodecError, UsageError
+from weft.formats import Ledger, Source, convert, format_by_name, jsonfeed
+from weft.formats.flatten import flattened
+from weft.formats.jsonfeed import JsonFeed, keys_of
+from weft.formats.wiremessages import MessageReader, is_usual
+from weft.wire import decode_message, encode_message
+
+
+def pieces_of(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[at : at + size] for at in range(0, len(data), size))
+
+
+@given(st.lists(json_values(max_leaves=4), max_size=5), st.integers(1, 40), st.booleans())
+def test_an_array_in_pieces_gives_its_elements(values: list[Any], size: int, spaced: bool) -> None:
+    data = json.dumps(values, indent=1 if spaced else None).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonfeed, "CHUNK_BYTES", 1)
+        feed = JsonFeed(pieces_of(data, size))
+
+        assert list(feed.elements()) == values
+        feed.end()
+
+
+def test_ends_of_elements_are_guessed_and_never_wrong() -> None:
+    """What stands between two elements may stand inside one, in a text or in a list."""
+    values = [{"a": i, "b": ['},{"a":', {"a": 1}, {"a": 2}], "c": 'x},{"a":1},{"a":2}' * (i % 3)} for i in range(50)]
+    data = json.dumps(values, separators=(",", ":")).encode()
+
+    for size in (7, 64, 10_000):
+        assert list(JsonFeed(pieces_of(data, size)).elements()) == values
+
+
+@pytest.mark.parametrize("text", ["[1", "[1,", "[", '[{"a":', "[1 2]", "[1}", '{"a" 1}', "{1:2}", '["x', "[,]", '["\\'])
+def test_what_is_no_array_is_an_error_with_its_byte(text: str) -> None:
+    with pytest.raises(CodecError, match="byte"):
+        for _ in JsonFeed(iter([text.encode()])).elements() if text[0] == "[" else _members(text):
+            pass
+
+
+def _members(text: str) -> Iterator[Any]:
+    feed = JsonFeed(iter([text.encode()]))
+    for _ in feed.members():
+        yield feed.value()
+
+
+def test_members_of_an_object_come_one_by_one() -> None:
+    feed = JsonFeed(iter([b'\xef\xbb\xbf {"a": 1, "b": ', b'[1,2], "c": "x"} ']))
+    assert [(key, feed.value()) for key in feed.members()] == [("a", 1), ("b", [1, 2]), ("c", "x")]
+    feed.end()
+    with pytest.raises(CodecError, match="more after"):
+        JsonFeed(iter([b"x"])).end()
+
+
+def test_the_beginning_of_an_object_is_enough_to_know_its_keys() -> None:
+    assert keys_of(b'{"a": {"x": 1}, "b": [1, 2') == {"a": {"x": 1}, "b": None}
+    assert keys_of(b'{"a": 1, "b') == {"a": 1}
+    assert keys_of(b"[1]") == keys_of(b"{") == keys_of(b"{}") == keys_of(b'{"a" 1}') == {}
+
+
+def test_a_source_gives_its_lines_and_what_is_in_compressed_files(tmp_path: Path) -> None:
+    text = b'\xef\xbb\xbf{"a":1}\n\n {"b":2} \r\n{"c":3}'
+    lines = [(1, {"a": 1}), (3, {"b": 2}), (4, {"c": 3})]
+    assert list(Source.of(text).json_lines()) == lines
+    assert [line for _, line in Source.of(text).lines()] == [b'{"a":1}', b'{"b":2}', b'{"c":3}']
+    for name, data in (("x.jsonl.gz", gzip.compress(text)), ("x.jsonl.zst", _zstd(text))):
+        (tmp_path / name).write_bytes(data)
+        with Source.open(tmp_path / name) as source:
+            assert source.head.first == {"a": 1}
+            assert list(source.json_lines()) == lines
+            source.rewind()
+            assert list(source.json_lines()) == lines
+    for damaged in (gzip.compress(text)[:12], b"\x1f\x8b"):
+        with pytest.raises(CodecError, match="damaged"):
+            Source.of(damaged)
+
+
+def _zstd(data: bytes) -> bytes:
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        from backports import zstd  # type: ignore[no-redef,unused-ignore]
+    compressed: bytes = zstd.compress(data)
+    return compressed
+
+
+def test_a_pipe_is_looked_at_and_then_read_whole() -> None:
+    class Pipe(io.RawIOBase):
+        def __init__(self, data: bytes) -> None:
+            self._data = io.BytesIO(data)
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            return self._data.readinto(memoryview(buffer)[:1000])
+
+    text = b'{"role":"user","content":"x"}\n' * 5000
+    source = Source(io.BufferedReader(Pipe(text)))
+
+    assert source.head.is_lines
+    assert not source.can_rewind
+    assert source.data() == text
+
+
+def test_text_that_is_not_utf8_is_named_by_its_line() -> None:
+    with pytest.raises(CodecError, match="line 2"):
+        Source.of(b"a\n\xff").text()
+    with pytest.raises(CodecError, match="not JSON"):
+        Source.of(b"{", "x.json").json()
+    with pytest.raises(UsageError, match=r"Source\.open"):
+        Source.of(Path("x"))
+
+
+@given(transcripts())
+@settings(max_examples=settings().max_examples // 3)
+def test_a_file_read_twice_is_flattened_as_one_that_is_held(given_one: Transcript) -> None:
+    """The current branch, whether the transcript was in memory or not."""
+
+    def chain(**options: Any) -> tuple[list[str], list[Any]]:
+        ledger = Ledger(places=None)
+        found = [piece for piece in flattened(given_one.pieces(), ledger, "x", **options) if isinstance(piece, Entry)]
+        return [entry.id for entry in found], ledger.totals
+
+    held, told = chain()
+    assert (held, told) == chain(again=given_one.pieces)
+    assert held == [entry.id for entry in given_one.linear()] or _is_reordered(given_one)
+
+
+def _is_reordered(transcript: Transcript) -> bool:
+    """Parents after their children, or several of them: then the order is the file's."""
+    at = {entry.id: number for number, entry in enumerate(transcript.entries)}
+    return any(
+        len(entry.parent_ids) > 1 or any(at.get(parent, -1) > number for parent in entry.parent_ids)
+        for number, entry in enumerate(transcript.entries)
+    )
+
+
+@given(wire_messages)
+def test_messages_are_read_soon_and_as_ever(message: dict[str, Any]) -> None:
+    """What is read in a short way is what the long way gives."""
+    plain = json.loads(json.dumps(message, default=lambda data: data.hex()))
+    entry = MessageReader().take(json.dumps(plain).encode())
+
+    read, slow = entry.message, decode_message(plain)
+    assert (read.role, read.parts, read.id) == (slow.role, slow.parts, slow.id) or any(
+        part.blob is not None for part in read.parts
+    )
+    if is_usual(plain):
+        assert encode_message(read, entry.blobs) == [plain]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": "a", "tool_calls": [{"name": "x", "arguments": '{"a": 1}', "id": "k"}]},
+        {"role": "assistant", "content": "a", "tool_calls": [{"name": "x", "arguments": "cut", "id": "k"}]},
+        {"role": "assistant", "content": "a", "tool_calls": []},
+        {"role": "tool", "content": "a", "call_id": "k"},
+        {"role": "tool", "content": "a", "call_id": ""},
+        {"role": "user", "content": "a", "call_id": "k"},
+        {"role": "critic", "content": "a"},
+        {"role": "tool", "content": "a"},
+    ],
+)
+def test_usual_messages_are_read_as_ever(message: dict[str, Any]) -> None:
+    read = MessageReader().entry(message).message
+    slow = decode_message(message)
+    assert (read.role, read.parts, read.id) == (slow.role, slow.parts, slow.id)
+
+
+def test_numbers_past_64_bits_are_kept() -> None:
+    """J-02: the fast decoder would make a float of them."""
+    line = b'{"role":"user","content":"x","extra":{"n":123456789012345678901234567890}}'
+    assert next(format_by_name("ndjson").transcripts(line)).entries[0].native == ("wire", json.loads(line))
+
+
+def test_converting_holds_no_more_than_a_few_messages(tmp_path: Path) -> None:
+    """Twenty megabytes through every streaming format, and the memory that takes is counted."""
+    import tracemalloc
+
+    message = {"role": "user", "content": "x" * 20_000}
+    (tmp_path / "big.ndjson").write_bytes(b"\n".join([json.dumps(message).encode()] * 1000))
+
+    class Gone:
+        def write(self, data: bytes) -> None:
+            self.size = len(data)
+
+    given_format = format_by_name("ndjson")
+    for kind in [format_by_name(name) for name in ("json", "ndjson", "stf", "markdown", "weft", "toml")]:
+        with Source.open(tmp_path / "big.ndjson") as source:
+            tracemalloc.start()
+            convert(source, Gone(), kind, of=given_format)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        assert peak < 8_000_000, kind
+
+
+def test_entries_that_are_late_are_like_any_other() -> None:
+    import copy
+    import dataclasses
+
+    late = MessageReader().entry({"role": "user", "content": "x"})
+    there = Entry("1", Message("user", (Part("text", "x"),), timestamp=late.message.timestamp))
+
+    assert late == there
+    assert copy.copy(late) == dataclasses.replace(late, model=None) == there
+    assert (late.model, late.usage, late.finish_reason) == (None, None, None)
+    assert (late.parent_ids, dict(late.extras)) == ((), {})
+    with pytest.raises(AttributeError):
+        _ = late.nothing
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        late.id = "2"  # type: ignore[misc]
+    read = next(gather(format_by_name("json").pieces(Source.of('[{"role":"u","content":""}]'))))
+    assert [entry.id for entry in read.entries] == ["1"]
