@@ -1,7 +1,7 @@
 # weft: everything a newcomer needs is here. `make help` lists the targets.
 #
 # Needs python3 (>= 3.11) with pip, make and git. uv is installed with pip into .tools/, the project into .venv/;
-# nothing outside the checkout is changed, except that `make test` run as root installs PostgreSQL and Chromium.
+# nothing outside the checkout is changed, except that `make test` run as root installs what tests need with apt.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -21,7 +21,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
-.PHONY: help setup demo test check fix lint bench soak corpus clean provision lock
+.PHONY: help setup demo test check fix lint bench soak corpus clean provision lock viewer
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*?## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F '\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -34,7 +34,7 @@ $(UV):
 # Two stamps: what the product needs, and what its developers need on top.
 .venv/.core: pyproject.toml uv.lock | $(UV)
 	@echo "installing weft into .venv/"
-	@$(UV) sync --quiet --frozen --inexact --no-default-groups --extra mcp --python "$$(command -v $(PYTHON))"
+	@$(UV) sync --quiet --frozen --inexact --no-default-groups --extra mcp --extra prices --extra view --python "$$(command -v $(PYTHON))"
 	@touch $@
 
 .venv/.dev: pyproject.toml uv.lock | $(UV)
@@ -42,16 +42,23 @@ $(UV):
 	@$(UV) sync --quiet --frozen --all-extras --python "$$(command -v $(PYTHON))"
 	@touch $@ .venv/.core
 
+# The viewer's page, built by Vite into the package; wheels carry it, a checkout makes it.
+VIEWER := src/weft/web/static/index.html
+$(VIEWER): $(shell find viewer -type f -not -path '*/node_modules/*' -not -path '*/test*/*' 2>/dev/null) | $(UV)
+	@tools/build_viewer.sh
+
+viewer: $(VIEWER) ## build the viewer's page
+
 setup: .venv/.dev ## install everything for development into .venv
 
-demo: .venv/.core ## show what weft does (no key, no network service, no root)
+demo: .venv/.core $(VIEWER) ## show what weft does (no key, no network service, no root)
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/weft demo; else exec $(BIN)/weft demo --once; fi
 
 provision:
 	@tools/provision.sh
 
 # pytest's own summary is the last line of the output; the coverage table comes before it.
-test: .venv/.dev provision ## run all tests, with coverage by room
+test: .venv/.dev provision $(VIEWER) ## run all tests, with coverage by room
 	@$(BIN)/python -m pytest -n $(WORKERS) -p tools.coverage_by_room --cov --cov-report= $(PYTEST_ARGS)
 
 lint: .venv/.dev ## check format, lint, types and the order of rooms
@@ -67,7 +74,9 @@ fix: .venv/.dev ## repair format and lint, regenerate generated pages
 	$(BIN)/ruff format .
 	$(BIN)/python -m tools.cli_reference
 	$(BIN)/python -m tools.dialect_reference
+	$(BIN)/python -m tools.formats_reference
 	$(BIN)/python -m tools.provider_reference
+	$(BIN)/python -m tools.viewer_types
 
 bench: .venv/.dev ## run every benchmark against its peer
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
@@ -82,6 +91,6 @@ lock: $(UV)
 	$(UV) lock
 
 clean: ## remove everything that was installed or built here
-	rm -rf .venv .tools .mcp-servers build dist .coverage .coverage.* htmlcov benchmarks/.peers benchmarks/.results
+	rm -rf .venv .tools .mcp-servers viewer/node_modules src/weft/web/static build dist .coverage .coverage.* htmlcov benchmarks/.peers benchmarks/.results
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

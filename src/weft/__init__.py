@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from weft.canon import Usage as Usage
     from weft.canon import fold as fold
     from weft.canon import replay as replay
+    from weft.chat import Chat as Chat
     from weft.errors import BadBlobIdError as BadBlobIdError
     from weft.errors import BlobIntegrityError as BlobIntegrityError
     from weft.errors import BlobNotFoundError as BlobNotFoundError
@@ -62,6 +63,9 @@ if TYPE_CHECKING:
     from weft.threads import Thread as Thread
     from weft.threads import Turn as Turn
     from weft.threads import open_store as open_store
+    from weft.tools import Approval as Approval
+    from weft.tools import Toolbox as Toolbox
+    from weft.tools import tool as tool
     from weft.wire import AnthropicMessagesAdapter as AnthropicMessagesAdapter
     from weft.wire import AutoAdapter as AutoAdapter
     from weft.wire import BedrockConverseAdapter as BedrockConverseAdapter
@@ -107,6 +111,7 @@ _ROOMS = {
         "fold",
         "replay",
     ),
+    "weft.chat": ("Chat",),
     "weft.errors": (
         "BadBlobIdError",
         "BlobIntegrityError",
@@ -136,6 +141,11 @@ _ROOMS = {
         "Thread",
         "Turn",
         "open_store",
+    ),
+    "weft.tools": (
+        "Approval",
+        "Toolbox",
+        "tool",
     ),
     "weft.wire": (
         "AnthropicMessagesAdapter",

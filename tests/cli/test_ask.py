@@ -294,6 +294,35 @@ def harbour(weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     weft("mcp", "register", "harbour", "--no-start", "--", sys.executable, "-m", "weft.cli.demo_tools")
 
 
+def test_m08_a_long_result_is_kept_whole_and_cut_for_the_model(
+    weft: Weft, sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M-08: the turn and the model have its beginning and the name of the blob; `weft blob` has all of it."""
+    monkeypatch.chdir(tmp_path)
+    code = (
+        "from mcp.server.mcpserver import MCPServer\n"
+        "server = MCPServer('log')\n"
+        "@server.tool()\n"
+        "def read() -> str:\n"
+        "    'Read all of the log.'\n"
+        "    return 'high water\\n' * 60_000\n"
+        "server.run('stdio')\n"
+    )
+    weft("mcp", "register", "log", "--no-start", "--", sys.executable, "-c", code)
+
+    weft("-m", CLAUDE, "--servers", "log", "--yolo", "-b", "tides", "[[tool log___read {}]] Read it.")
+
+    [result] = weft("ctx", "list", "tides").json[2]["content"]
+    text = result["content"][0]["text"]
+    assert text.startswith("high water\n" * 20_000)
+    assert len(text) < 300_000
+    blob = text.rpartition("the whole is kept as blob ")[2].removesuffix("]")
+    assert "kept as blob" in str(sim.seen[-1].body["messages"][-1])
+    weft("blob", blob[:10], "-o", "whole.txt")
+    assert Path("whole.txt").read_text() == "high water\n" * 60_000
+    assert weft("blob", "0123", ok=False).err == "weft: blob not found: 0123\n"
+
+
 @pytest.mark.usefixtures("harbour")
 def test_m13_tools_do_not_run_unasked(weft: Weft) -> None:
     """M-13, T-65: refused, recorded, exit status 1; approved afterwards, the same answer goes on."""

@@ -16,7 +16,10 @@ import pytest
 from tests.support.asking import CLAUDE, GPT
 from tests.support.cli import Weft
 from tests.support.sim import running_simulator
+from tests.support.stores import store_url
 from weft.sim import Simulator
+
+__all__ = ["store_url"]
 
 pytestmark = pytest.mark.usefixtures("sim")
 
@@ -197,13 +200,18 @@ def test_d05_a_stopped_question_keeps_what_arrived(
     assert weft("-c", "tides", "Go on.").out == "You said: Go on.\n"
 
 
-def test_d05_a_killed_question_is_taken_up_by_the_next(weft: Weft, tmp_path: Path) -> None:
+def test_d05_a_killed_question_is_taken_up_by_the_next(
+    weft: Weft, tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """kill -9: nobody can write any more; what was in the log becomes the unfinished turn when someone next asks."""
+    monkeypatch.setenv("WEFT_STORE", store_url)
     running = begin(tmp_path / "home", SLOW)
     time.sleep(0.4)
+    alive = weft("-m", CLAUDE, "And you?")
     running.kill()
     running.communicate(timeout=20)
 
+    assert "cut off" not in alive.err  # the call was under way still, and is left alone
     assert weft("fsck").status == 0
     assert [turn["role"] for turn in weft("ctx", "list", "tides").json] == ["user"]
     ran = weft("-c", "tides", "Go on.")
@@ -212,6 +220,13 @@ def test_d05_a_killed_question_is_taken_up_by_the_next(weft: Weft, tmp_path: Pat
     turns = weft("ctx", "list", "tides").json
     assert [turn["role"] for turn in turns] == ["user", "assistant", "user", "assistant"]
     assert turns[1]["content"][0]["text"].startswith("The tide comes in")
+    assert weft("show", turns[1]["id"], "--json").json["meta"]["message"] | {"role": "", "stop_reason": ""} == {
+        "role": "",
+        "stop_reason": "",
+        "provider": "anthropic",
+        "model": "claude-sonnet-4-6",
+    }
+    assert "cut off" not in weft("-c", "tides", "And now?").err
 
 
 def test_a_question_stopped_before_a_word_came_is_kept(weft: Weft, tmp_path: Path, sim: Simulator) -> None:

@@ -254,14 +254,14 @@ def test_edit_opens_the_editor_on_the_text(weft: Weft, thread: dict[str, str]) -
     assert "what differs: weft diff" in ran.out
 
 
-def test_edit_opens_the_editor_on_blocks_where_there_are_more_than_text(weft: Weft) -> None:
+def test_edit_opens_the_editor_on_markdown_where_there_is_more_than_text(weft: Weft) -> None:
     blocks = [{"type": "text", "text": "look"}, {"type": "tool_use", "id": "c1", "name": "see", "input": {"x": 1}}]
     turn = weft("add", "--role", "assistant", "-b", "t", "-j", json.dumps(blocks)).id
     result = {"type": "tool_result", "tool_use_id": "c1", "name": "see", "content": [{"type": "text", "text": "ok"}]}
     weft("add", "-c", "t", "-j", json.dumps(result))
 
     ran = edited(
-        """assert text.startswith('[\\n  {'); text = text.replace('"x": 1', '"x": 2').replace("c1", "c2")""", turn
+        """assert '```weft tool_call' in text; text = text.replace('"x": 1', '"x": 2').replace("c1", "c2")""", turn
     )
 
     assert ran.status == 0, ran.out

@@ -3,6 +3,10 @@
 Python blocks of a page run in order in one namespace, in an empty folder. In console blocks each `$ weft ...` line runs
 for real and must print what follows it; a line `...` stands for any lines, a `…` inside a line for anything up to the
 next character, which is how ids and times are written. Other commands (`$ make test`) are not run.
+
+Two comments, unseen by readers, make more possible. `<!-- save as agent.py -->` before a Python block has it saved, not
+run. `<!-- the ids d2e8cb and 54396c are examples -->` lets a page show ids and use them: where an output has one the
+first time, the real one is taken down, and stands for it from then on.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ import pytest
 
 from tests.support.sim import running_simulator
 
+SAVED = re.compile(r"<!-- save as (?P<name>[\w.-]+) -->\s*$")
+EXAMPLE_IDS = re.compile(r"<!-- the ids (?P<ids>\w+(?:(?:, | and )\w+)*) are examples -->")
 SIMULATED = "<!-- the examples of this page run beside `weft sim` -->"
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
@@ -33,15 +39,17 @@ class Block:
     language: str
     body: str
     line: int
+    saved_as: str | None = None
 
 
 def blocks(text: str) -> list[Block]:
-    return [
-        Block(
-            match["language"], _outdent(match["body"], len(match["indent"])), text.count("\n", 0, match.start("body"))
-        )
-        for match in FENCE.finditer(text)
-    ]
+    return [_block(text, match) for match in FENCE.finditer(text)]
+
+
+def _block(text: str, match: re.Match[str]) -> Block:
+    body = _outdent(match["body"], len(match["indent"]))
+    saved = SAVED.search(text[: match.start()])
+    return Block(match["language"], body, text.count("\n", 0, match.start("body")), saved["name"] if saved else None)
 
 
 def _outdent(body: str, width: int) -> str:
@@ -59,14 +67,35 @@ def console_steps(body: str) -> list[tuple[str, str]]:
     return [(command, "\n".join(output).strip("\n")) for command, output in steps]
 
 
-def agrees(expected: str, actual: str) -> bool:
+def example_ids(text: str) -> dict[str, str]:
+    """Give the ids a page shows as examples, each standing for itself until the real one is known."""
+    found = EXAMPLE_IDS.search(text)
+    return dict.fromkeys(re.split(", | and ", found["ids"]), "") if found else {}
+
+
+def agrees(expected: str, actual: str, ids: dict[str, str] | None = None) -> bool:
+    """Tell whether a command printed what the page says; learn the ids that stand for the page's examples."""
     pieces = [
         re.escape(line).replace("…", ".*") if line.strip() != "..." else "<any>" for line in expected.splitlines()
     ]
     pattern = (
         "\n".join(pieces).replace("<any>\n", r"(?:.*\n)*").replace("\n<any>", r"(?:\n.*)*").replace("<any>", r"(?s:.*)")
     )
-    return re.fullmatch(pattern, actual.strip("\n")) is not None
+    if ids:
+        learnt: set[str] = set()
+
+        def real(found: re.Match[str]) -> str:
+            if ids[found[0]]:
+                return ids[found[0]]
+            is_first = found[0] not in learnt
+            learnt.add(found[0])
+            return rf"(?P<id_{found[0]}>\w+)" if is_first else rf"(?P=id_{found[0]})"
+
+        pattern = re.sub("|".join(ids), real, pattern)
+    match = re.fullmatch(pattern, actual.strip("\n"))
+    if match is not None and ids is not None:
+        ids.update({name.removeprefix("id_"): found for name, found in match.groupdict().items()})
+    return match is not None
 
 
 def has_examples(page: Path) -> bool:
@@ -91,7 +120,12 @@ def test_the_examples_of_a_page_run_as_printed(page: Path, tmp_path: Path, monke
 
 
 def run_blocks(page: Path, namespace: dict[str, object]) -> None:
-    for block in blocks(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    ids = example_ids(text)
+    for block in blocks(text):
+        if block.saved_as is not None:
+            Path(block.saved_as).write_text(block.body, encoding="utf-8")
+            continue
         if block.language == "python":
             # Padded so that a traceback names the line of the page.
             exec(compile("\n" * block.line + block.body, str(page), "exec"), namespace)  # noqa: S102
@@ -99,6 +133,8 @@ def run_blocks(page: Path, namespace: dict[str, object]) -> None:
         for command, expected in console_steps(block.body):
             if not command.startswith("weft"):
                 continue
+            for example, real in ids.items():
+                command = command.replace(example, real or example)  # noqa: PLW2901
             result = subprocess.run(
                 shlex.split(command),
                 stdin=subprocess.DEVNULL,
@@ -107,7 +143,7 @@ def run_blocks(page: Path, namespace: dict[str, object]) -> None:
                 text=True,
                 check=False,
             )
-            assert agrees(expected, result.stdout), f"{page.name}:{block.line}: $ {command}\n{result.stdout}"
+            assert agrees(expected, result.stdout, ids), f"{page.name}:{block.line}: $ {command}\n{result.stdout}"
 
 
 def test_the_readme_has_a_python_example() -> None:
@@ -129,6 +165,15 @@ def test_the_readme_has_a_python_example() -> None:
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, *, same: bool) -> None:
     assert agrees(expected, actual) is same
+
+
+def test_ids_of_a_page_stand_for_the_real_ones() -> None:
+    ids = example_ids("Read on.\n<!-- the ids d2e8cb and 54396c are examples -->\n")
+
+    assert agrees("● 54396c  late\n● d2e8cb  early, d2e8cb", "● 1234ab  late\n● 77aa00  early, 77aa00", ids)
+    assert ids == {"d2e8cb": "77aa00", "54396c": "1234ab"}
+    assert agrees("went on from d2e8cb", "went on from 77aa00", ids)
+    assert not agrees("went on from d2e8cb", "went on from 1234ab", ids)
 
 
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|#)(?P<target>[^)#\s]+)")

@@ -65,7 +65,9 @@ def test_an_agent_is_recorded_seen_kept_and_continued(agent: Agent, weft: Weft, 
 def _recorded(agent: Agent, folder: Path) -> Path:
     trace = folder / "trace.jsonl"
     (folder / "llm").mkdir()
-    command = [sys.executable, str(PROGRAMS / f"{agent.name}_program.py")]
+    # What is measured is weft's coverage; in the agent it would only cost time.
+    unmeasured = ["env", "-u", "COVERAGE_PROCESS_CONFIG", "-u", "COVERAGE_PROCESS_START"]
+    command = [*unmeasured, sys.executable, str(PROGRAMS / f"{agent.name}_program.py")]
 
     ran = program("record", "-o", str(trace), "--", *command, env={"LLM_USER_PATH": str(folder / "llm")})
 

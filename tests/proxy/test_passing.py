@@ -207,9 +207,9 @@ def _encoded(coding: str, body: bytes) -> bytes:
 
             return bytes(brotli.compress(body))
         case "zstd":
-            from backports import zstd
+            from weft.trace.decoding import zstd_module
 
-            return bytes(zstd.compress(body))
+            return bytes(zstd_module().compress(body))
         case _:
             return body[::-1]
 

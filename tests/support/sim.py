@@ -6,17 +6,25 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.sim import Script, Simulator
 
-__all__ = ["running_simulator"]
+__all__ = ["running", "running_simulator"]
+
+_S = TypeVar("_S", bound=Simulator)
 
 
 @contextmanager
 def running_simulator(script: dict[str, Any] | Script | None = None) -> Iterator[Simulator]:
     """Run a simulator until the test is done with it. `script` may be plain data, as a file would hold it."""
-    simulator = Simulator(script if isinstance(script, Script) else Script.read(script or {}))
+    with running(Simulator(script if isinstance(script, Script) else Script.read(script or {}))) as simulator:
+        yield simulator
+
+
+@contextmanager
+def running(simulator: _S) -> Iterator[_S]:
+    """Run any simulator until the test is done with it."""
     started = threading.Event()
     loop = asyncio.new_event_loop()
     ended: asyncio.Event = asyncio.Event()

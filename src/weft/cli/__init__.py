@@ -24,8 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args in (["--version"], ["version"]):
         sys.stdout.write(f"weft {__version__}\n")
         return 0
-    # Loading a few hundred modules makes much and leaves no garbage; looking for it all the while costs 5 % of a start.
-    gc.set_threshold(50_000, 20, 20)
+    # Loading a few hundred modules makes much and leaves no garbage; looking for it meanwhile costs 5 % of a start.
+    gc.set_threshold(100_000, 20, 20)
     from weft.cli.app import run
 
     return run(args)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.completing import bookmarks, models
 from weft.cli.render import json_text, note
-from weft.cli.storing import as_json, names_of, piped_input, with_store
+from weft.cli.storing import as_json, names_of, piped_input, redact_option, redacted, with_store
 
 if TYPE_CHECKING:
     from weft.threads import Store
@@ -18,18 +19,32 @@ __all__ = ["add", "doc"]
 
 @click.command()
 @click.argument("text", nargs=-1)
-@click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="The turn to continue; may be repeated.")
+@click.option(
+    "-c",
+    "--continues",
+    multiple=True,
+    metavar="HEADISH",
+    help="The turn to continue; may be repeated.",
+    shell_complete=bookmarks,
+)
 @click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the store.")
 @click.option("--role", type=click.Choice(["user", "assistant", "system"]), help="Who says it.  [default: user]")
-@click.option("-b", "--bookmark", metavar="NAME", help="A name for the turn; else that of the turn it continues.")
+@click.option(
+    "-b",
+    "--bookmark",
+    metavar="NAME",
+    help="A name for the turn; else that of the turn it continues.",
+    shell_complete=bookmarks,
+)
 @click.option("--move-bookmark", is_flag=True, help="Take NAME along even if it is on another branch.")
-@click.option("-p", "--provider-ptr", metavar="ALIAS", help="Who answers from here on.")
+@click.option("-p", "--provider-ptr", metavar="ALIAS", help="Who answers from here on.", shell_complete=models)
 @click.option("--servers", metavar="NAMES", help="Tool servers from here on, with commas between.")
 @click.option("--no-servers", is_flag=True, help="No tool servers from here on.")
 @click.option("--search/--no-search", default=None, help="Whether the provider may search from here on.")
 @click.option("--tool-mode", metavar="MODE", help="How tools are chosen from here on: auto, none, any.")
 @click.option("--cache", is_flag=True, help="Flag the turn for the provider's cache.")
 @click.option("-j", "--json-content", "is_json", is_flag=True, help="The text is JSON: a block or a list of blocks.")
+@redact_option
 @as_json
 @with_store(reads=False)
 def add(
@@ -40,6 +55,7 @@ def add(
     servers: str | None,
     no_servers: bool,
     is_json: bool,
+    redact: bool,
     as_json: bool,
     **parameters: Any,
 ) -> None:
@@ -50,8 +66,9 @@ def add(
     if servers is not None and no_servers:
         raise click.UsageError("give --servers or --no-servers, not both")
     listed = None if servers is None else [name.strip() for name in servers.split(",") if name.strip()]
+    content = _content(text)
     turn = store.add_turn(
-        _content(text),
+        redacted(content) if redact else content,
         continues=names_of(store, continues),
         servers=[] if no_servers else listed,
         json=is_json,
@@ -74,7 +91,7 @@ def _content(words: tuple[str, ...]) -> str:
 @click.argument("path", type=click.Path())
 @click.option("-n", "--name", help="What to call it; else the file's own name.")
 @click.option("--cache", is_flag=True, help="Flag the turn for the provider's cache.")
-@click.option("-b", "--bookmark", metavar="NAME", help="A bookmark for the turn.")
+@click.option("-b", "--bookmark", metavar="NAME", help="A bookmark for the turn.", shell_complete=bookmarks)
 @click.option("--move-bookmark", is_flag=True, help="Take the bookmark along even if it is on another branch.")
 @as_json
 @with_store(reads=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.calling import change_pointers, registry_of
+from weft.cli.completing import models
 from weft.cli.render import json_text, note, table, visible
 from weft.cli.storing import as_json, with_store
 from weft.errors import UsageError
@@ -51,8 +52,8 @@ def list_(*, store: Store, as_json: bool) -> None:
 
 
 @alias.command("set")
-@click.argument("name")
-@click.argument("model", metavar="PROVIDER/MODEL")
+@click.argument("name", shell_complete=models)
+@click.argument("model", metavar="PROVIDER/MODEL", shell_complete=models)
 @with_store(reads=False)
 def set_(*, store: Store, name: str, model: str) -> None:
     """Make NAME stand for a model, as in: weft alias set kilo anthropic/MODEL."""
@@ -63,7 +64,7 @@ def set_(*, store: Store, name: str, model: str) -> None:
 
 
 @alias.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=models)
 @with_store(reads=False)
 def remove(*, store: Store, name: str) -> None:
     """Forget NAME."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from weft.cli.render import note, visible
+
+if TYPE_CHECKING:
+    from weft.cli.markdown import LiveMarkdown
 
 __all__ = ["Printer"]
 
@@ -17,11 +20,12 @@ __all__ = ["Printer"]
 class Printer:
     """Shows one question's answers. Each block begins on its own line; text is the answer, the rest is beside it.
 
-    `raw` writes the text as it came, for a pipe; a terminal never gets that. When the reader of the pipe has gone, the
-    answer still comes in and is kept: `finish()` raises for it afterwards [C-02].
+    `raw` writes the text as it came, for a pipe; a terminal never gets that, but its Markdown drawn, unless `plain`.
+    When the reader of the pipe has gone, the answer still comes in and is kept: `finish()` raises for it afterwards
+    [C-02].
     """
 
-    def __init__(self, *, raw: bool = False, quiet: bool = False, text: bool = True) -> None:
+    def __init__(self, *, raw: bool = False, quiet: bool = False, text: bool = True, plain: bool = False) -> None:
         """Show the text or not (when it is printed as JSON later), and the rest or not."""
         if raw and sys.stdout.isatty():
             note("--raw is for a pipe; what could harm a terminal is shown as marks")
@@ -31,6 +35,7 @@ class Printer:
         self._said = ""  # the last character of the answer so far, on stdout
         self._beside_open = False  # a line on stderr is not ended
         self._gone: BrokenPipeError | None = None
+        self._live = _live() if text and not plain else None
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Show one event [T-58, T-59]."""
@@ -49,6 +54,7 @@ class Printer:
     def finish(self) -> None:
         """End the lines that are open."""
         self._end_beside()
+        self._end_live()
         self._block = None
         if self._said and self._said != "\n" and not self._raw:
             self._out("\n")
@@ -60,12 +66,14 @@ class Printer:
         if self._quiet:
             return
         self._end_beside()
+        self._end_live()
         if self._said and self._said != "\n" and sys.stdout.isatty():
             self._out("\n")
         note(line)
 
     def _open(self, block: tuple[Any, Any, Any]) -> None:
         self._end_beside()
+        self._end_live()
         kind, name, _ = block
         if kind == "text":
             if self._said and not self._raw:
@@ -81,7 +89,9 @@ class Printer:
             return
         self._said = text[-1]
         try:
-            if self._raw:
+            if self._live is not None:
+                self._live.feed(visible(text))
+            elif self._raw:
                 sys.stdout.flush()
                 sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
                 sys.stdout.buffer.flush()
@@ -91,6 +101,11 @@ class Printer:
         except BrokenPipeError as gone:
             self._gone = gone
             _forget(sys.stdout)
+
+    def _end_live(self) -> None:
+        if self._live is not None and self._said and self._gone is None:
+            self._live.commit()
+            self._said = "\n"
 
     def _beside(self, text: str) -> None:
         if self._quiet or not text:
@@ -107,6 +122,14 @@ class Printer:
         if self._beside_open:
             click.echo("", err=True)
             self._beside_open = False
+
+
+def _live() -> LiveMarkdown | None:
+    from weft.cli.markdown import LiveMarkdown, can_show_markdown
+
+    if not can_show_markdown(sys.stdout, os.environ):
+        return None
+    return LiveMarkdown(sys.stdout)
 
 
 def _forget(stream: TextIO) -> None:

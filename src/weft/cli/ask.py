@@ -23,8 +23,9 @@ from weft.cli.asking import (
     take_up,
 )
 from weft.cli.calling import run_async
+from weft.cli.completing import bookmarks, models
 from weft.cli.render import json_text, note
-from weft.cli.storing import name_of, names_of, piped_input, with_store
+from weft.cli.storing import name_of, names_of, piped_input, redact_option, redacted, with_store
 from weft.errors import UsageError, WeftError
 
 if TYPE_CHECKING:
@@ -38,11 +39,36 @@ __all__ = ["ask", "call"]
 
 @click.command()
 @click.argument("prompt", nargs=-1)
-@click.option("-c", "--continues", multiple=True, metavar="HEADISH", help="The turn to continue; may be repeated.")
+@click.option(
+    "-c",
+    "--continues",
+    multiple=True,
+    metavar="HEADISH",
+    help="The turn to continue; may be repeated.",
+    shell_complete=bookmarks,
+)
 @click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the store.")
-@click.option("-p", "--provider-ptr", metavar="ALIAS", help="Who answers from here on, by a pointer such as kilo.")
-@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Who answers from here on, by name; or a pointer.")
-@click.option("-b", "--bookmark", metavar="NAME", help="A name for the thread; else that of the turn it continues.")
+@click.option(
+    "-p",
+    "--provider-ptr",
+    metavar="ALIAS",
+    help="Who answers from here on, by a pointer such as kilo.",
+    shell_complete=models,
+)
+@click.option(
+    "-m",
+    "--model",
+    metavar="PROVIDER/MODEL",
+    help="Who answers from here on, by name; or a pointer.",
+    shell_complete=models,
+)
+@click.option(
+    "-b",
+    "--bookmark",
+    metavar="NAME",
+    help="A name for the thread; else that of the turn it continues.",
+    shell_complete=bookmarks,
+)
 @click.option("--move-bookmark", is_flag=True, help="Take NAME along even if it is on another branch.")
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before the question.")
 @click.option("-a", "--attach", multiple=True, metavar="FILE", help="A file to go with it; - for stdin; repeatable.")
@@ -52,6 +78,7 @@ __all__ = ["ask", "call"]
 @click.option("--tool-mode", metavar="MODE", help="How tools are chosen from here on: auto, none, any.")
 @click.option("--cache", is_flag=True, help="Flag the question for the provider's cache.")
 @click.option("-j", "--json-content", "is_json", is_flag=True, help="The prompt is JSON: a block or a list of blocks.")
+@redact_option
 @asking_options
 @with_store(reads=False)
 def ask(
@@ -69,6 +96,7 @@ def ask(
     attach: tuple[str, ...],
     servers: str | None,
     no_servers: bool,
+    redact: bool,
     **rest: Any,
 ) -> int:
     """Ask a model, and print its answer; `weft "prompt"` is the same.
@@ -83,6 +111,8 @@ def ask(
     listed = None if servers is None else [name.strip() for name in servers.split(",") if name.strip()]
     how.schema  # noqa: B018  # a file that cannot be read is said before anything is stored
     text = _prompt(prompt, is_attached="-" in attach)
+    if redact:
+        text, system = redacted(text), None if system is None else redacted(system)
     take_up(store)
     parents = names_of(store, continues)
     if respond:
@@ -91,7 +121,7 @@ def ask(
             raise UsageError("there is nothing to respond to: the store has no turns yet")
         parents.append(latest.id)
     named = model or provider_ptr or (None if parents else default_model())
-    files = attachments(attach)
+    files = attachments(attach, redact=redact)
     options = {"provider_ptr": named, "servers": [] if no_servers else listed, **rest}
     if how.dry_run:
         return _show(store, how, _context(store, parents, system, files, text, options))
@@ -114,8 +144,14 @@ def ask(
 
 
 @click.command()
-@click.argument("headish", required=False)
-@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Who answers this once; a pointer will do too.")
+@click.argument("headish", required=False, shell_complete=bookmarks)
+@click.option(
+    "-m",
+    "--model",
+    metavar="PROVIDER/MODEL",
+    help="Who answers this once; a pointer will do too.",
+    shell_complete=models,
+)
 @asking_options
 @with_store(reads=False)
 def call(*, store: Store, how: How, headish: str | None, model: str | None) -> int:
@@ -137,7 +173,7 @@ def _answer(store: Store, turn_id: str, how: How, model: str | None = None) -> i
     from weft.cli.answering import Printer
 
     asked = Asked()
-    printer = Printer(raw=how.raw, quiet=how.quiet, text=not how.as_json)
+    printer = Printer(raw=how.raw, quiet=how.quiet, text=not how.as_json, plain=how.plain)
     chat = new_chat(store, how, printer, asked)
 
     async def work() -> Outcome:
@@ -160,7 +196,7 @@ def _answer(store: Store, turn_id: str, how: How, model: str | None = None) -> i
             note(f'what arrived is kept; go on: weft ask -c {asked.turns[-1].id} "Go on."')
     if broken is not None:
         raise broken
-    return TERMINATED if outcome is None else conclude(outcome, how)
+    return TERMINATED if outcome is None else conclude(outcome, how, asked)
 
 
 def _prompt(words: Sequence[str], *, is_attached: bool) -> str:
@@ -215,7 +251,7 @@ def _context(
     messages.append({**question, "cache": True} if given["cache"] else question)
     names = ("provider_ptr", "servers", "search", "tool_mode")
     delta = {name: given[name] for name in names if given[name] is not None}
-    return {"messages": messages, "options": merge_options(context["options"], delta)}
+    return {"messages": messages, "options": merge_options(context["options"], delta), "stored": list(parents)}
 
 
 def _document(file: Addition) -> dict[str, Any]:

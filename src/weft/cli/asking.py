@@ -10,10 +10,12 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import warnings
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,11 +24,17 @@ import click
 from weft import config
 from weft.cli.calling import new_client, registry_of
 from weft.cli.render import json_text, note, visible
+from weft.cli.storing import redacted
 from weft.errors import UsageError, WeftError
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from weft.canon import Usage
     from weft.chat import Chat, Outcome
     from weft.cli.answering import Printer
+    from weft.client import Target
+    from weft.providers import Spent
     from weft.threads import Addition, Store, Turn
 
 __all__ = [
@@ -66,6 +74,13 @@ class How:
     raw: bool
     quiet: bool
     as_json: bool
+    plain: bool
+    usage: bool
+
+    @property
+    def shows_usage(self) -> bool:
+        """Whether it is said what the answer took: if asked for, or if someone watches."""
+        return self.as_json or self.usage or (sys.stderr.isatty() and not self.quiet)
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -98,7 +113,9 @@ def asking_options(function: _Command) -> _Command:
         click.option("--yolo", is_flag=True, help="Run every tool that is called, without asking."),
         click.option("--raw", is_flag=True, help="Write the answer to a pipe as it came, control characters and all."),
         click.option("-q", "--quiet", is_flag=True, help="Show the answer alone: no thinking, tools or notes."),
-        click.option("--json", "as_json", is_flag=True, help="Print the answer's turn as JSON."),
+        click.option("--plain", is_flag=True, help="Show the answer as it is written, its Markdown not drawn."),
+        click.option("-u", "--usage", is_flag=True, help="Say what it took and cost, also where nobody watches."),
+        click.option("--json", "as_json", is_flag=True, help="Print the answer's turn as JSON, with what it cost."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -110,6 +127,7 @@ class Asked:
     """What happens while a question is answered, for those who tell of it afterwards."""
 
     turns: list[Turn] = field(default_factory=list)
+    took: list[tuple[Target, Usage]] = field(default_factory=list)
     terminated: bool = False
 
 
@@ -149,8 +167,8 @@ def read_schema(path: Path) -> dict[str, Any]:
     return schema
 
 
-def attachments(paths: Sequence[str]) -> list[Addition]:
-    """Read files to go with a question; `-` is what is piped in."""
+def attachments(paths: Sequence[str], *, redact: bool = False) -> list[Addition]:
+    """Read files to go with a question; `-` is what is piped in. Of those that are text, secrets may be left out."""
     from weft.threads import document_from
 
     with warnings.catch_warnings(record=True) as caught:
@@ -158,6 +176,9 @@ def attachments(paths: Sequence[str]) -> list[Addition]:
         additions = [_piped_file() if path == "-" else document_from(path) for path in paths]
     for warning in caught:
         note(str(warning.message))
+    for addition in additions if redact else ():
+        with suppress(UnicodeDecodeError):  # pictures and the like
+            addition.payload = redacted((addition.payload or b"").decode()).encode()
     return additions
 
 
@@ -181,7 +202,7 @@ def new_chat(store: Store, how: How, printer: Printer, asked: Asked) -> Chat:
     def toolbox() -> Any:
         from weft.cli.tooling import known_servers, toolbox_of
 
-        return toolbox_of(known_servers())
+        return toolbox_of(known_servers(), blobs=store.overflow.open())
 
     def approval() -> Any:
         from weft.cli.tooling import approval_of
@@ -195,12 +216,34 @@ def new_chat(store: Store, how: How, printer: Printer, asked: Asked) -> Chat:
         new_client(),
         toolbox=toolbox,
         approval=approval() if wants_yolo else approval,  # said at every run, whether tools are called or not [M-12]
-        on_event=printer,
+        on_event=_and_prices(printer) if how.shows_usage else printer,
         on_turn=asked.turns.append,
+        on_usage=lambda target, usage: asked.took.append((target, usage)),
         say=printer.note,
         default_model=default_model(),
         strict=how.strict,
     )
+
+
+def _and_prices(show: Callable[[Mapping[str, Any]], None]) -> Callable[[Mapping[str, Any]], None]:
+    """Show events, and load the price list beside them from the first one on: nobody should wait for it at the end."""
+    started = False
+
+    def on_event(event: Mapping[str, Any]) -> None:
+        nonlocal started
+        show(event)
+        if not started:
+            started = True
+            threading.Thread(target=_load_prices, daemon=True).start()
+
+    return on_event
+
+
+def _load_prices() -> None:
+    from weft.providers import have_prices, rates_of
+
+    if have_prices():
+        rates_of("openai", "gpt-5", at=datetime.now(UTC))
 
 
 # -- during ----------------------------------------------------------------------------------------------------
@@ -235,13 +278,16 @@ async def guarded(work: Coroutine[Any, Any, _T], asked: Asked) -> _T | None:
 # -- after -----------------------------------------------------------------------------------------------------
 
 
-def conclude(outcome: Outcome, how: How) -> int:
-    """Say how a question ended, and give the exit status."""
+def conclude(outcome: Outcome, how: How, asked: Asked) -> int:
+    """Say how a question ended and what it took, and give the exit status."""
     turn = outcome.turn
+    spent = _spent(asked) if how.shows_usage else None
     if how.as_json:
         said = {**turn.to_dict(), "content": turn.content, "text": _text(turn)}
         stopped = {"stopped": outcome.stopped, "why": outcome.why} if outcome.stopped else {}
-        click.echo(json_text({**said, **stopped}))
+        click.echo(json_text({**said, **stopped, **_account(spent)}))
+    elif spent is not None:
+        click.echo(click.style(_spent_text(spent), dim=True), err=True)
     message = turn.meta.get("message")
     reason = message.get("stop_reason") if isinstance(message, dict) else None
     match outcome.stopped:
@@ -258,6 +304,41 @@ def conclude(outcome: Outcome, how: How) -> int:
         case _ if how.schema_file is not None and not how.quiet:
             _check_json(turn)
     return _STATUS[outcome.stopped]
+
+
+def _spent(asked: Asked) -> Spent | None:
+    """Sum up what the calls of a question took, at today's prices; a call is told of once."""
+    from functools import reduce
+    from operator import add
+
+    from weft.providers import spent_on
+
+    now = datetime.now(UTC)
+    took, asked.took = asked.took, []
+    each = [
+        spent_on(target.provider.name, target.model, usage, at=now, dialect=target.provider.dialect)
+        for target, usage in took
+    ]
+    return reduce(add, each) if each else None
+
+
+def _spent_text(spent: Spent) -> str:
+    cached = f" ({spent.cached_tokens:,} cached)" if spent.cached_tokens else ""
+    cost = "" if spent.cost is None else f", ${_dollars(spent.cost)}"
+    return f"{spent.input_tokens:,} tokens in{cached}, {spent.output_tokens:,} out{cost}"
+
+
+def _dollars(cost: Decimal) -> str:
+    """Give an amount with as many places as it needs to be seen: 1.25, 0.0042, 0.000017."""
+    places = 2 if cost >= 1 or not cost else 1 - cost.adjusted()
+    return f"{cost:.{places}f}"
+
+
+def _account(spent: Spent | None) -> dict[str, Any]:
+    if spent is None:
+        return {}
+    counts = {name: getattr(spent, name) for name in ("input_tokens", "cached_tokens", "output_tokens")}
+    return {"usage": counts, "cost_usd": None if spent.cost is None else float(spent.cost)}
 
 
 def _before(turn: Turn) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import bookmarks
 from weft.cli.render import cut, id_text, json_text, note, room, table, visible, width_of
 from weft.cli.storing import as_json, name_of, with_store
 
@@ -66,8 +67,8 @@ def _list(store: Store, *, as_json: bool) -> None:
 
 
 @bookmark.command("set")
-@click.argument("name")
-@click.argument("headish", required=False)
+@click.argument("name", shell_complete=bookmarks)
+@click.argument("headish", required=False, shell_complete=bookmarks)
 @with_store(reads=False)
 def set_(*, store: Store, name: str, headish: str | None) -> None:
     """Put NAME on a turn; without HEADISH, on the newest."""
@@ -75,8 +76,8 @@ def set_(*, store: Store, name: str, headish: str | None) -> None:
 
 
 @bookmark.command("move")
-@click.argument("name")
-@click.argument("headish", required=False)
+@click.argument("name", shell_complete=bookmarks)
+@click.argument("headish", required=False, shell_complete=bookmarks)
 @with_store(reads=False)
 def move(*, store: Store, name: str, headish: str | None) -> None:
     """Move NAME to another turn; without HEADISH, to the newest."""
@@ -108,7 +109,7 @@ def _target(store: Store, headish: str | None) -> str:
 
 
 @bookmark.command("rename")
-@click.argument("old")
+@click.argument("old", shell_complete=bookmarks)
 @click.argument("new")
 @with_store(reads=False)
 def rename(*, store: Store, old: str, new: str) -> None:
@@ -118,7 +119,7 @@ def rename(*, store: Store, old: str, new: str) -> None:
 
 
 @bookmark.command("delete")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=bookmarks)
 @with_store(reads=False)
 def delete(*, store: Store, names: tuple[str, ...]) -> None:
     """Take names away; the turns stay, and can still be found by id."""
@@ -130,8 +131,8 @@ def delete(*, store: Store, names: tuple[str, ...]) -> None:
 
 
 @click.command()
-@click.argument("name", required=False)
-@click.argument("headish", required=False)
+@click.argument("name", required=False, shell_complete=bookmarks)
+@click.argument("headish", required=False, shell_complete=bookmarks)
 @as_json
 @with_store(reads=False)
 def branch(*, store: Store, name: str | None, headish: str | None, as_json: bool) -> None:

@@ -73,7 +73,22 @@ def new_client(**rest: Any) -> Client:
     """Give a client with this environment's way out; what it waits for is said on stderr."""
     from weft.client import Client
 
-    return Client(os.environ, on_wait=note, **rest)
+    return Client(os.environ, on_wait=note, watch=_watch(), **rest)
+
+
+def _watch() -> Callable[[Any], Any] | None:
+    """Give what tells OpenTelemetry of calls, if WEFT_OTEL asks for it; `content` also tells what was said."""
+    wanted = os.environ.get("WEFT_OTEL", "")
+    if wanted in ("", "0"):
+        return None
+    from weft.telemetry import OtlpSink
+    from weft.trace import Recorder, RecordingTransport
+
+    recorder = Recorder(OtlpSink(content=wanted == "content"))
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.find_root().call_on_close(recorder.close)
+    return lambda transport: RecordingTransport(recorder, async_transport=transport)
 
 
 def append_frame(store: Store, topic: str, meta: Mapping[str, Any]) -> None:

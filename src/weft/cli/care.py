@@ -75,6 +75,11 @@ def stats(*, store: Store, as_json: bool) -> None:
         ("contents", f"{found.payloads:,}, each stored once: {size_text(found.payload_bytes)}"),
         ("on disk", size_text(found.disk_bytes)),
     ]
+    if found.details.get("exchanges"):
+        recorded, pieces = found.details["exchanges"], found.details["chunk_bytes"]
+        sessions = counted(found.details["sessions"], "session")
+        told = f"{counted(recorded, 'request')} in {sessions}, each piece stored once: {size_text(pieces)}"
+        lines.insert(-1, ("recorded", told))
     for name, value in lines:
         click.echo(f"{click.style(f'{name:<10}', dim=True)} {visible(value)}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from weft.cli.completing import bookmarks
 from weft.cli.render import json_text, note
 from weft.cli.storing import as_json, name_of, names_of, piped_input, with_store
 
@@ -24,7 +25,7 @@ _bookmark = click.option(
 
 
 @click.command()
-@click.argument("headish")
+@click.argument("headish", shell_complete=bookmarks)
 @click.option("-t", "--text", help="The new text; calls and results of the turn stay.")
 @click.option("-f", "--file", type=click.File("rb"), help="Take the new content from a file; - is stdin.")
 @click.option("-j", "--json-content", "is_json", is_flag=True, help="The content is JSON: the turn's blocks.")
@@ -45,9 +46,9 @@ def edit(
 ) -> None:
     """Change one turn, anywhere in its thread.
 
-    Opens $EDITOR on the turn's text (on its blocks, if it has more than text), unless the content is given by --text,
-    --file or a pipe. Turns never change: a new chain is written with everything after the turn replayed, the old one
-    stays, and calls keep their results. Prints the id of the new chain's end.
+    Opens $EDITOR on the turn's text (as Markdown with marked blocks, if it has more than text), unless the content is
+    given by --text, --file or a pipe. Turns never change: a new chain is written with everything after the turn
+    replayed, the old one stays, and calls keep their results. Prints the id of the new chain's end.
     """
     from weft.threads import edited_blocks
 
@@ -57,7 +58,7 @@ def edit(
     turn = store.turn(name)
     given = _given(text, file)
     if given is None:
-        given, is_json = _from_editor(turn, is_json=is_json)
+        given, is_json = _from_editor(store, turn, is_json=is_json)
     blocks = None if given is None else edited_blocks(turn, given, is_json=is_json)
     if blocks is None:
         note("nothing changed")
@@ -79,16 +80,48 @@ def _given(text: str | None, file: BinaryIO | None) -> str | None:
         raise UsageError(f"{file.name} is not UTF-8 text (byte {error.start})") from None
 
 
-def _from_editor(turn: Turn, *, is_json: bool) -> tuple[str | None, bool]:
-    """Let the user edit; None if the file was not saved."""
+def _from_editor(store: Store, turn: Turn, *, is_json: bool) -> tuple[str | None, bool]:
+    """Let the user edit: text where that says it all, else Markdown; None if the file was not saved."""
     from weft.errors import UsageError
     from weft.threads import draft_of
 
     if not sys.stdin.isatty():
         raise UsageError("there is no terminal for an editor; give the content with --text, --file or a pipe")
     draft = draft_of(turn, as_json=is_json)
+    if draft.is_json and not is_json:
+        return _as_markdown(store, turn), True
     written = click.edit(draft.text, extension=".json" if draft.is_json else ".md")
     return written, draft.is_json
+
+
+def _as_markdown(store: Store, turn: Turn) -> str | None:
+    """Let the user edit a turn as Markdown; give its blocks as JSON, or None if they are as they were."""
+    from weft import jsontext
+    from weft.canon import UNTIMED, Message, Transcript
+    from weft.errors import CodecError, UsageError
+    from weft.formats import format_by_name
+    from weft.threads import transcript_of, turns_from_messages
+
+    markdown = format_by_name("markdown")
+    entries = [entry for entry in transcript_of(store, [turn.id]).entries if entry.message.turn_id == turn.id]
+    shown = [Message(each.message.role, each.message.parts, timestamp=UNTIMED) for each in entries]
+    before = Transcript.of(shown, blobs=entries[0].blobs)
+    text = markdown.dump(before)[0].decode()
+    written = click.edit(text, extension=".md")
+    if written is None or written == text:
+        return None
+    try:
+        after = markdown.load(written)
+    except CodecError as error:
+        raise UsageError(f"what was written cannot be read back, and nothing was changed\n  {error}") from error
+    if after == before:
+        return None
+    if not after.entries:
+        raise UsageError("no message is left in it; to leave the turn out: weft drop")
+    drafts, lost = turns_from_messages([entry.message for entry in after.entries], after.entries[0].blobs)
+    if lost:
+        raise UsageError(f"{lost[0].description}: {lost[0].reason}")
+    return jsontext.dumps_text([block for draft in drafts for block in draft.blocks])
 
 
 def _told(store: Store, old: Turn, new: Turn, *, as_json: bool) -> None:
@@ -102,7 +135,7 @@ def _told(store: Store, old: Turn, new: Turn, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("headish")
+@click.argument("headish", shell_complete=bookmarks)
 @_end
 @_bookmark
 @as_json
@@ -120,9 +153,15 @@ def drop(*, store: Store, headish: str, end: str | None, bookmark: str | None, a
 
 
 @click.command()
-@click.argument("headishes", metavar="A B...", nargs=-1, required=True)
+@click.argument("headishes", metavar="A B...", nargs=-1, required=True, shell_complete=bookmarks)
 @click.option("-t", "--text", help="What the joining turn says; without it, nothing.")
-@click.option("-b", "--bookmark", metavar="NAME", help="A name for the joined thread; else that of the last one.")
+@click.option(
+    "-b",
+    "--bookmark",
+    metavar="NAME",
+    help="A name for the joined thread; else that of the last one.",
+    shell_complete=bookmarks,
+)
 @click.option("--move-bookmark", is_flag=True, help="Take NAME along even if it is on another branch.")
 @as_json
 @with_store(reads=False)

@@ -16,8 +16,9 @@ import click
 
 from weft import config
 from weft.cli.asking import Asked, How, conclude, default_model, guarded, new_chat, take_up
+from weft.cli.completing import bookmarks, models
 from weft.cli.render import note, visible
-from weft.cli.storing import name_of, with_store
+from weft.cli.storing import name_of, redact_option, redacted, with_store
 from weft.errors import UsageError, WeftError
 
 if TYPE_CHECKING:
@@ -37,26 +38,42 @@ MARKS = '"""'
 
 
 @click.command()
-@click.option("-c", "--continues", metavar="HEADISH", help="The turn to go on from.")
-@click.option("-m", "--model", metavar="PROVIDER/MODEL", help="Who answers; a pointer will do too.")
-@click.option("-b", "--bookmark", metavar="NAME", help="A name for the thread.")
+@click.option("-c", "--continues", metavar="HEADISH", help="The turn to go on from.", shell_complete=bookmarks)
+@click.option(
+    "-m", "--model", metavar="PROVIDER/MODEL", help="Who answers; a pointer will do too.", shell_complete=models
+)
+@click.option("-b", "--bookmark", metavar="NAME", help="A name for the thread.", shell_complete=bookmarks)
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before the first question.")
 @click.option("--servers", metavar="NAMES", help="Tool servers, with commas between.")
 @click.option("--search/--no-search", default=None, help="Whether the provider may search.")
 @click.option("--yolo", is_flag=True, help="Run every tool that is called, without asking.")
 @click.option("-q", "--quiet", is_flag=True, help="Show answers alone: no thinking, tools or notes.")
+@click.option("--plain", is_flag=True, help="Show answers as they are written, their Markdown not drawn.")
+@click.option("-u", "--usage", is_flag=True, help="Say what each answer took and cost, also where nobody watches.")
+@redact_option
 @with_store(reads=False)
-def chat(*, store: Store, continues: str | None, servers: str | None, yolo: bool, quiet: bool, **rest: Any) -> int:
+def chat(
+    *,
+    store: Store,
+    continues: str | None,
+    servers: str | None,
+    yolo: bool,
+    quiet: bool,
+    plain: bool,
+    usage: bool,
+    redact: bool,
+    **rest: Any,
+) -> int:
     """Talk with a model, line by line; /help lists what can be done beside asking.
 
     Without a terminal every line that is piped in is a question.
     """
     from weft.cli.answering import Printer
 
-    how = How(None, False, False, False, yolo, False, quiet, False)
+    how = How(None, False, False, False, yolo, False, quiet, False, plain, usage)
     take_up(store)
     head = None if continues is None else store.find(name_of(store, continues))
-    talk = _Talk(store, how, Printer(quiet=quiet), head, servers, **rest)
+    talk = _Talk(store, how, Printer(quiet=quiet, plain=plain), head, servers, redact=redact, **rest)
     with asyncio.Runner() as runner, _history():
         return talk.run(runner)
 
@@ -76,6 +93,7 @@ class _Talk:
         bookmark: str | None,
         system: str | None,
         search: bool | None,
+        redact: bool,
     ) -> None:
         self.store, self.how, self.printer, self.head = store, how, printer, head
         self.asked = Asked()
@@ -83,7 +101,8 @@ class _Talk:
         listed = None if servers is None else [name.strip() for name in servers.split(",") if name.strip()]
         first = model or (default_model() if head is None else None)
         self.next: dict[str, Any] = {"provider_ptr": first, "servers": listed, "search": search, "bookmark": bookmark}
-        self.system = system
+        self.safe = redacted if redact else str
+        self.system = None if system is None else self.safe(system)
         self.status = 0
 
     def run(self, runner: asyncio.Runner) -> int:
@@ -143,7 +162,7 @@ class _Talk:
         if self.system is not None:
             parents = [self.store.add_turn(self.system, role="system", continues=parents).id]
             self.system = None
-        question = self.store.add_turn(text, continues=parents, **self.next)
+        question = self.store.add_turn(self.safe(text), continues=parents, **self.next)
         self.next = {}
         self.head = question.id
         try:
@@ -154,7 +173,7 @@ class _Talk:
             self.printer.finish()
         if outcome is not None:
             self.head = outcome.turn.id
-            self.status = conclude(outcome, self.how)
+            self.status = conclude(outcome, self.how, self.asked)
         elif self.asked.turns and self.asked.turns[-1].meta.get("unfinished"):
             self.head = self.asked.turns[-1].id
             note("stopped; what arrived is kept")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from weft.cli.completing import bookmarks
 from weft.cli.render import json_text
 from weft.cli.storing import names_of, with_store
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ctx"]
 
-_headishes = click.argument("headishes", metavar="[HEADISH]...", nargs=-1)
+_headishes = click.argument("headishes", metavar="[HEADISH]...", nargs=-1, shell_complete=bookmarks)
 _order = click.option(
     "--order",
     type=click.Choice(["chronological", "branch"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.blocks import block_lines
+from weft.cli.completing import bookmarks
 from weft.cli.render import counted, id_text, json_text, note, role_text, visible
 from weft.cli.storing import as_json, name_of, with_store
 
@@ -21,8 +22,8 @@ _AROUND = 2  # lines shown around a change
 
 
 @click.command()
-@click.argument("left", metavar="A")
-@click.argument("right", metavar="B")
+@click.argument("left", metavar="A", shell_complete=bookmarks)
+@click.argument("right", metavar="B", shell_complete=bookmarks)
 @as_json
 @with_store(reads=True)
 def diff(*, store: Store, left: str, right: str, as_json: bool) -> None:

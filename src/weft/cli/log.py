@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.completing import bookmarks
 from weft.cli.render import (
     EMPTY,
     bookmarks_text,
@@ -32,7 +33,7 @@ _CHUNK = 200  # lines written at once
 
 
 @click.command()
-@click.argument("headish", required=False)
+@click.argument("headish", required=False, shell_complete=bookmarks)
 @click.option("--graph", is_flag=True, help="Draw the tree: every branch that shares a beginning with the thread.")
 @click.option("--all", "everything", is_flag=True, help="All turns of the store, not one thread.")
 @limited(20)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.calling import new_client, registry_of, run_async
+from weft.cli.completing import providers
 from weft.cli.render import json_text, note, table, visible
 from weft.cli.storing import as_json, with_store
 from weft.errors import UsageError, WeftError
@@ -21,7 +23,7 @@ __all__ = ["models", "models_of", "print_models"]
 
 
 @click.command()
-@click.argument("providers", metavar="[PROVIDER]...", nargs=-1)
+@click.argument("providers", metavar="[PROVIDER]...", nargs=-1, shell_complete=providers)
 @click.option("-q", "--query", metavar="TEXT", help="Only those with this text in their name.")
 @as_json
 @with_store(reads=True)
@@ -39,10 +41,10 @@ def models(*, store: Store, providers: tuple[str, ...], query: str | None, as_js
         wanted = query.lower()
         found = [(name, [model for model in some if wanted in model.id.lower()]) for name, some in found]
     if as_json:
-        click.echo(json_text([{"provider": name, **model.to_dict()} for name, some in found for model in some]))
+        every = [(name, model) for name, some in found for model in some]
+        click.echo(json_text([{"provider": name, **model.to_dict(), **_rates(name, model)} for name, model in every]))
     else:
-        rows = [(visible(f"{name}/{model.id}"), _day(model)) for name, some in found for model in some]
-        click.echo("\n".join(table(("model", "since"), rows)))
+        _print_table([(name, model) for name, some in found for model in some])
     return 0 if found else 4  # nobody answered
 
 
@@ -73,6 +75,28 @@ def print_models(found: tuple[str, list[Model]], *, as_json: bool) -> None:
         click.echo(json_text([model.to_dict() for model in some]))
     else:
         click.echo("\n".join(table(("model", "since"), [(visible(model.id), _day(model)) for model in some])))
+
+
+def _print_table(found: Sequence[tuple[str, Model]]) -> None:
+    """Print models with what they cost, if that is known of any."""
+    rows = [
+        (visible(f"{name}/{model.id}"), _day(model), *(str(rate) for rate in _rates(name, model).values()))
+        for name, model in found
+    ]
+    header = ("model", "since", "$ / M in", "$ / M out")
+    width = max((len(row) for row in rows), default=2)
+    filled = [(*row, *[""] * (width - len(row))) for row in rows]
+    click.echo("\n".join(table(header[:width], filled, right=frozenset({2, 3}))))
+
+
+def _rates(provider: str, model: Model) -> dict[str, float]:
+    from weft.providers import rates_of
+
+    rates = rates_of(provider, model.id, at=datetime.now(UTC))
+    if rates is None:
+        return {}
+    said = {"input_usd_per_mtok": rates.input_mtok, "output_usd_per_mtok": rates.output_mtok}
+    return {name: float(rate or 0) for name, rate in said.items()}
 
 
 def _day(model: Model) -> str:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import sys
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import click
-import orjson
 
 from weft.canon import Context, ExcludedItem, RequestPlan, RunSpec
-from weft.cli.render import visible
+from weft.cli.render import json_text, visible
 from weft.errors import UsageError
 from weft.jsontext import loads, repeated_keys
 from weft.wire import DIALECTS, dialect, plan_request, plan_with
 
 __all__ = ["plan"]
 
-# DEL and the C1 range may begin a sequence that a terminal obeys; JSON can say them in letters.
-ESCAPED = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 LOSSY = 3  # something was lost, and --strict forbids it
 
 
@@ -40,7 +35,7 @@ def plan(*, file: BinaryIO, target: str, source: str | None, model: str | None, 
     body, repeated = _read(file)
     made = _plan(body, target, source, model).with_excluded(repeated)
     shown = made.to_dict() if as_json else made.request
-    click.echo(_pretty(shown))
+    click.echo(json_text(shown))
     if not as_json:
         _explain(made)
     return LOSSY if strict and (made.excluded or made.errors) else 0
@@ -95,21 +90,3 @@ def _explain(made: RequestPlan) -> None:
     for kind, text in lines:
         click.echo(f"{kind:<9} {visible(text)}", err=True)
     sys.stdout.flush()
-
-
-def _pretty(value: Any) -> str:
-    """Write JSON to be read by people; what only the standard library can write, it writes."""
-    try:
-        text = orjson.dumps(value, default=_bytes_as_text, option=orjson.OPT_INDENT_2).decode("utf-8")
-    except orjson.JSONEncodeError:  # integers past 64 bits, lone surrogates, deep nesting
-        try:
-            text = json.dumps(value, default=_bytes_as_text, indent=2)
-        except RecursionError:
-            raise UsageError("the request is nested too deeply to be printed") from None
-    return text.translate(ESCAPED)
-
-
-def _bytes_as_text(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -16,6 +16,7 @@ from weft.cli.calling import (
     registry_of,
     run_async,
 )
+from weft.cli.completing import providers
 from weft.cli.models import models_of, print_models
 from weft.cli.render import json_text, note, table, visible
 from weft.cli.storing import as_json, with_store
@@ -48,7 +49,7 @@ def list_(*, store: Store, as_json: bool) -> None:
 
 
 @provider.command("enable")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=providers)
 @click.argument("extra", nargs=-1, metavar="", callback=refuse_keys_as_arguments, expose_value=False)
 @click.option("--key-env", metavar="VAR", help="Read the key from this variable at each call; keep no key.")
 @click.option("--keyring", is_flag=True, help="Keep the key in the system's keyring, not in keys.json.")
@@ -81,7 +82,7 @@ def enable(
 
 
 @provider.command("disable")
-@click.argument("name")
+@click.argument("name", shell_complete=providers)
 @with_store(reads=False)
 def disable(*, store: Store, name: str) -> None:
     """Switch a provider off, whatever keys there are. They are kept: see weft keys remove."""
@@ -90,7 +91,7 @@ def disable(*, store: Store, name: str) -> None:
 
 
 @provider.command("models")
-@click.argument("name")
+@click.argument("name", shell_complete=providers)
 @as_json
 @with_store(reads=True)
 def models(*, store: Store, name: str, as_json: bool) -> None:
@@ -99,7 +100,7 @@ def models(*, store: Store, name: str, as_json: bool) -> None:
 
 
 @provider.command("ptr")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=providers)
 @click.option("--set", "setting", is_flag=True, help="Set it; asks for what is missing.")
 @click.argument("to_provider", metavar="[PROVIDER]", required=False)
 @click.argument("to_model", metavar="[MODEL]", required=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import bookmarks
 from weft.cli.render import counted, json_text, note, size_text
 from weft.cli.storing import as_json, moment, name_of, with_store
 
@@ -21,7 +22,7 @@ _yes = click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 
 
 @click.command()
-@click.argument("headish")
+@click.argument("headish", shell_complete=bookmarks)
 @click.option("--with-rest", is_flag=True, help="Also everything that continues the turn.")
 @_dry_run
 @_yes
@@ -70,7 +71,7 @@ def gc(*, store: Store, unnamed_before: str | None, dry_run: bool, yes: bool, as
 
 
 @click.command()
-@click.argument("headish", required=False)
+@click.argument("headish", required=False, shell_complete=bookmarks)
 @click.option("--text", metavar="TEXT", help="Forget this text wherever it is; - reads it from stdin, or asks unseen.")
 @_yes
 @as_json

@@ -53,13 +53,21 @@ def json_text(value: Any) -> str:
     from weft.errors import UsageError
 
     try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode("utf-8")
+        text = orjson.dumps(value, default=_bytes_as_text, option=orjson.OPT_INDENT_2).decode("utf-8")
     except orjson.JSONEncodeError:  # integers past 64 bits, lone surrogates, deep nesting
         try:
-            text = json.dumps(value, indent=2)
+            text = json.dumps(value, default=_bytes_as_text, indent=2)
         except RecursionError:
-            raise UsageError("the answer is nested too deeply to be printed as JSON") from None
+            raise UsageError("this is nested too deeply to be printed as JSON") from None
     return text.translate(_ESCAPED)
+
+
+def _bytes_as_text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        from base64 import b64encode
+
+        return b64encode(value).decode("ascii")
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def note(message: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import bookmarks
 from weft.cli.render import cut, id_text, json_text, note, role_text, room, visible
 from weft.cli.storing import as_json, limited, moment, name_of, with_store
 
@@ -26,9 +27,10 @@ _ALL = 1 << 30
 @click.argument("query", nargs=-1)
 @click.option("--role", type=click.Choice(["user", "assistant", "system"]), help="Only what this role said.")
 @click.option("--model", help="Only answers of this model.")
-@click.option("--bookmark", metavar="NAME", help="Only turns that carry this bookmark.")
+@click.option("--bookmark", metavar="NAME", help="Only turns that carry this bookmark.", shell_complete=bookmarks)
 @click.option("--since", metavar="TIME", help="Not older: 2026-09-30, 2026-09-30T12:00, or 90m, 12h, 7d, 2w ago.")
 @click.option("--until", metavar="TIME", help="Not newer; a date means its whole day.")
+@click.option("--recorded", is_flag=True, help="Look through recorded requests instead of turns.")
 @limited(20)
 @click.option("--before", metavar="ID", help="Only turns older than this one, for the next page.")
 @as_json
@@ -42,6 +44,7 @@ def search(
     bookmark: str | None,
     since: str | None,
     until: str | None,
+    recorded: bool,
     limit: int,
     before: str | None,
     as_json: bool,
@@ -52,6 +55,11 @@ def search(
     """
     now = datetime.now(UTC)
     words = " ".join(f'"{word}"' if " " in word and '"' not in word else word for word in query)
+    if recorded:
+        if role or model or bookmark or since or until or before:
+            raise click.UsageError("--recorded takes words only")
+        _recorded(store, words, limit, as_json=as_json)
+        return
     hits = store.search(
         words,
         role=role,
@@ -103,3 +111,21 @@ def _print(store: Store, hits: Sequence[SearchHit], words: str) -> None:
             snippet = pattern.sub(lambda found: click.style(found[0], bold=True, fg="red"), snippet)
         lines.append((before + snippet).rstrip())
     click.echo("\n".join(lines))
+
+
+def _recorded(store: Store, words: str, limit: int, *, as_json: bool) -> None:
+    """Print the recorded requests that first had what is looked for."""
+    from weft.store import parse_query, search_exchanges
+
+    query = parse_query(words)
+    if not query.words and not query.phrases:
+        raise click.UsageError("say what to look for")
+    hits = search_exchanges(store.frames, query, limit or _ALL)
+    if as_json:
+        click.echo(json_text([{"id": hit.exchange.name, "text": hit.text} for hit in hits]))
+        return
+    if not hits:
+        note("nothing found")
+    for hit in hits:
+        before = f"{click.style(visible(hit.exchange.name), fg='yellow')}  "
+        click.echo(before + cut(hit.text, room(before)))

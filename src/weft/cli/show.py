@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.blocks import block_lines
+from weft.cli.completing import bookmarks
 from weft.cli.render import (
     EMPTY,
     bookmarks_text,
@@ -32,7 +33,7 @@ _INDENT = "    "
 
 
 @click.command()
-@click.argument("headishes", metavar="[HEADISH]...", nargs=-1)
+@click.argument("headishes", metavar="[HEADISH]...", nargs=-1, shell_complete=bookmarks)
 @click.option(
     "--raw", is_flag=True, help="Write the stored bytes as they are: a document's, or the JSON of the blocks."
 )

@@ -16,7 +16,17 @@ import click
 if TYPE_CHECKING:
     from weft.threads import Store
 
-__all__ = ["as_json", "limited", "moment", "name_of", "names_of", "piped_input", "with_store"]
+__all__ = [
+    "as_json",
+    "limited",
+    "moment",
+    "name_of",
+    "names_of",
+    "piped_input",
+    "redact_option",
+    "redacted",
+    "with_store",
+]
 
 _Command = Callable[..., Any]
 _F = TypeVar("_F", bound=_Command)
@@ -118,6 +128,24 @@ def piped_input(*, needed: bool) -> str | None:
     if not needed and not _is_pipe():
         return None  # a socket may never end; with a text in hand it is not waited for
     return _decoded(sys.stdin.buffer.read()) or None
+
+
+def redacted(text: str) -> str:
+    """Take keys, tokens and passwords out of a text before it is kept or sent, and say so [K-03]."""
+    from weft.cli.render import counted, note
+    from weft.secrets import find_secrets, redact_text
+
+    if found := find_secrets(text):
+        note(f"{counted(len(found), 'secret')} taken out: {', '.join(dict.fromkeys(one.kind for one in found))}")
+        return redact_text(text)
+    return text
+
+
+def redact_option(function: _F) -> _F:
+    """Give a command `--redact`."""
+    return click.option(
+        "--redact", is_flag=True, envvar="WEFT_REDACT", help="Take keys, tokens and passwords out before it is kept."
+    )(function)
 
 
 def _is_pipe() -> bool:

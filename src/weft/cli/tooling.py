@@ -42,9 +42,11 @@ def config_file() -> Path:
 
 def known_servers() -> ServerTable:
     """Read the servers of weft's settings and of the project in this folder; what cannot be read is told of."""
+    from weft.plugins import added
     from weft.tools import project_files, read_servers
 
-    table = read_servers(config_file(), project_files(Path.cwd()))
+    plugged = dict(entry for _, entry in added("weft_tool_servers"))
+    table = read_servers(config_file(), project_files(Path.cwd()), plugged)
     for problem in table.problems:
         note(f"warning: {problem}")
     return table

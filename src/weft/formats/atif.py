@@ -267,7 +267,7 @@ def _said(parts: list[Part], entry: Entry) -> Any:
             said.append(dict(thaw(part.provider_raw)))
     if not said:
         return ""
-    return said[0]["text"] if len(said) == 1 and said[0]["type"] == "text" else said
+    return said[0].get("text", said) if len(said) == 1 and said[0].get("type") == "text" else said
 
 
 def _metrics(usage: Usage) -> dict[str, Any]:

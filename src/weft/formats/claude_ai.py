@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from weft.canon import Closing, Entry, Message, Opening, Part, Piece, Session
-from weft.formats.foreign import heard, moment, need_list, need_object, objects, renewed, rest, text, unknown
+from weft.formats.foreign import heard, listed, moment, need_list, need_object, objects, renewed, rest, text, unknown
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Shelf, Source
 
@@ -111,7 +111,7 @@ def _plain(block: Any) -> Any:
 def _attachments(message: dict[str, Any], shelf: Shelf) -> list[Part]:
     """Give the files whose text the export has."""
     found = []
-    for each in message.get("attachments") or ():
+    for each in listed(message.get("attachments")):
         if isinstance(each, dict) and isinstance(words := each.get("extracted_content"), str):
             kind = text(each.get("file_type")) or ""
             media_type = kind if "/" in kind else "text/plain"

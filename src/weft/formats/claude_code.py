@@ -82,7 +82,7 @@ class _Reader:
             if kind == "assistant":
                 self.open = _Turn(message.get("id"), [(said, self.count)])
             else:
-                yield self._entry([said], _heard_user(message, self.shelf, where), said.get("parentUuid"))
+                yield self._entry([said], _heard_user(message, self.shelf, where), text(said.get("parentUuid")))
 
     def flush(self, where: str) -> Iterator[Piece]:
         """Give the message that was open, and the results that came with it, one after the other."""
@@ -91,7 +91,7 @@ class _Reader:
             return
         lines = [said for said, _ in turn.said]
         reply = _heard_reply([said["message"] for said in lines], self.shelf, where)
-        entry = self._entry(lines, reply.messages[0], lines[0].get("parentUuid"), reply)
+        entry = self._entry(lines, reply.messages[0], text(lines[0].get("parentUuid")), reply)
         yield entry
         before = entry.id
         for said in turn.results:
@@ -197,9 +197,10 @@ def _answers(message: Mapping[str, Any], turn: _Turn) -> bool:
     calls = set()
     for said, _ in turn.said:
         blocks = said["message"].get("content")
-        calls |= {block.get("id") for block in blocks if isinstance(block, dict)} if isinstance(blocks, list) else set()
+        found = blocks if isinstance(blocks, list) else ()
+        calls |= {text(block.get("id")) for block in found if isinstance(block, dict)}
     return all(
-        isinstance(block, dict) and block.get("type") == "tool_result" and block.get("tool_use_id") in calls
+        isinstance(block, dict) and block.get("type") == "tool_result" and text(block.get("tool_use_id")) in calls
         for block in content
     )
 
@@ -252,10 +253,10 @@ def _encode(transcript: Transcript) -> bytes:
             at += 1
         lines = list(_lines(entry, common))
         if entry.message.role == "assistant":
-            if lines and lines[0]["message"]["id"] == before:  # or they would be read as one message
+            if lines and lines[0]["message"].get("id") == before is not None:  # or they would be read as one message
                 for said in lines:
                     said["message"]["id"] = f"msg_{as_uuid(entry.id).replace('-', '')[:24]}"
-            before = lines[-1]["message"]["id"] if lines else before
+            before = lines[-1]["message"].get("id") if lines else before
         out += map(line, lines)
     out += (written for _, written in strays[at:])
     is_titled = any(kind.encode() in written for _, written in strays for kind in _TITLES)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from weft.canon import Piece
-from weft.formats.foreign import iso, moment, objects
+from weft.formats.foreign import iso, moment, objects, path_of
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Source
 from weft.formats.trace import read_record
@@ -26,7 +25,6 @@ def read(source: Source) -> Iterator[Piece]:
 def _record(said: Mapping[str, Any], number: int) -> dict[str, Any]:
     """Give an exchange as a trace record (trace-and-cook.md, section 1); headers, where keys are, stay out."""
     request, response = _object(said.get("request")), _object(said.get("response"))
-    url = urlsplit(str(request.get("url", "")))
     begun, ended = moment(request.get("timestamp")), moment(response.get("timestamp"))
     record: dict[str, Any] = {
         "id": f"r{number}",
@@ -36,7 +34,7 @@ def _record(said: Mapping[str, Any], number: int) -> dict[str, Any]:
         "response": _body(response),
         "error": None if response else "no response was caught",
         "method": request.get("method"),
-        "path": url.path,
+        "path": path_of(request.get("url", "")),
     }
     if isinstance(status := response.get("status_code"), int):
         record["status"] = status

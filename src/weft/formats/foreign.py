@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from weft import jsontext
@@ -31,12 +32,14 @@ __all__ = [
     "is_failed",
     "iso",
     "line",
+    "listed",
     "media",
     "moment",
     "need_list",
     "need_object",
     "objects",
     "own_lines",
+    "path_of",
     "picture",
     "renewed",
     "rest",
@@ -61,7 +64,7 @@ def heard(name: str, said: Sequence[Any], blobs: BlobStore, where: str = "") -> 
     try:
         messages = dialect(name).decode_request({_PLACE[name]: list(said)}, blobs).messages
     except (WireError, TypeError, ValueError) as problem:
-        raise CodecError(str(problem), where=where) from problem
+        raise CodecError(str(problem), where=where or "the file") from problem
     return tuple(renewed(message) for message in messages)
 
 
@@ -114,7 +117,7 @@ def as_uuid(name: str) -> str:
     try:
         return str(UUID(name)) if str(UUID(name)) == name else name
     except ValueError:
-        return str(uuid5(NAMESPACE_URL, f"weft:{name}"))
+        return str(uuid5(NAMESPACE_URL, f"weft:{name}".encode("utf-8", "backslashreplace").decode()))
 
 
 def rest(value: Mapping[str, Any], *known: str) -> dict[str, Any]:
@@ -139,6 +142,19 @@ def need_list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
         raise CodecError(f"an array is needed here, not {type(value).__name__}", where=where)
     return value
+
+
+def listed(value: Any) -> list[Any]:
+    """Give an array, or an empty one for what is none."""
+    return value if isinstance(value, list) else []
+
+
+def path_of(url: Any) -> str:
+    """Give the path of an address; none of one that is broken."""
+    try:
+        return urlsplit(str(url)).path
+    except ValueError:
+        return ""
 
 
 def text_of(message: Message) -> str:
@@ -168,7 +184,7 @@ def objects(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
         for number, value in source.json_lines():
             yield f"line {number}", need_object(value, f"line {number}")
     elif source.head.start:
-        yield "", need_object(source.json(), source.name or "the file")
+        yield "$", need_object(source.json(), source.name or "the file")
 
 
 def unknown(name: str, block: Any) -> Part:
@@ -183,7 +199,7 @@ def text(value: Any) -> str | None:
 
 def as_role(value: Any, other: Role = "user") -> Role:
     """Give a role as it is, or `other` for one that we do not have."""
-    return value if value in ROLES else other
+    return cast("Role", value) if isinstance(value, str) and value in ROLES else other
 
 
 def counted(counts: Any, received: Sequence[str], sent: Sequence[str], total: Sequence[str] = ()) -> Usage | None:

@@ -13,7 +13,7 @@ from typing import Any
 from weft import jsontext
 from weft.canon import Closing, Entry, Message, Opening, Part, Piece, Session, Stray
 from weft.errors import CodecError
-from weft.formats.foreign import counted, heard, moment, need_object, objects, renewed, rest, text
+from weft.formats.foreign import counted, heard, listed, moment, need_object, objects, renewed, rest, text
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Shelf, Source
 
@@ -36,7 +36,7 @@ class _Reader:
         self.count = 0
 
     def take(self, said: dict[str, Any], raw: str, where: str) -> Iterator[Piece]:
-        if said.get("type") in _ROLES and "content" in said:
+        if text(said.get("type")) in _ROLES and "content" in said:
             if self.open is not None and said.get("id") == self.open.get("id") is not None:
                 self.open = {**self.open, **said}
                 return
@@ -66,12 +66,12 @@ class _Reader:
         content = said.get("content")
         parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else [content]
         parts = [{"text": each} if isinstance(each, str) else each for each in parts if each not in (None, "")]
-        calls = [call for call in _listed(said.get("toolCalls")) if isinstance(call, dict)]
+        calls = [call for call in listed(said.get("toolCalls")) if isinstance(call, dict)]
         wire = [*parts, *({"functionCall": {key: call.get(key) for key in ("id", "name", "args")}} for call in calls)]
         role = _ROLES[said["type"]]
         found = heard("gemini", [{"role": role, "parts": wire}], self.shelf.store, where) if wire else ()
         message = found[0] if found else Message("user" if role == "user" else "assistant", (), None, "google")
-        thoughts = [_thought(each) for each in _listed(said.get("thoughts"))]
+        thoughts = [_thought(each) for each in listed(said.get("thoughts"))]
         kept = rest(said, *_SAID)
         if calls:
             kept["toolCalls"] = [rest(call, "id", "name", "args", "result") for call in calls]
@@ -116,7 +116,7 @@ def _lines(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:
     if not source.head.is_lines:
         for place, said in objects(source):
             yield place, jsontext.dumps_text(rest(said, "messages")), rest(said, "messages")
-            for number, each in enumerate(_listed(said.get("messages"))):
+            for number, each in enumerate(listed(said.get("messages"))):
                 where = f"{place}.messages[{number}]"
                 yield where, jsontext.dumps_text(each), need_object(each, where)
         return
@@ -141,10 +141,6 @@ def _session(said: Mapping[str, Any]) -> Session:
     )
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _thought(thought: Any) -> Part:
     said = thought if isinstance(thought, dict) else {"description": str(thought)}
     words = [each for each in (text(said.get("subject")), text(said.get("description"))) if each]
@@ -156,7 +152,8 @@ def _thought(thought: Any) -> Part:
 def _result(call: Mapping[str, Any]) -> Part:
     result = call.get("result")
     first = result[0] if isinstance(result, list) and len(result) == 1 else None
-    response = first.get("functionResponse", {}).get("response") if isinstance(first, dict) else None
+    answered = first.get("functionResponse") if isinstance(first, dict) else None
+    response = answered.get("response") if isinstance(answered, dict) else None
     output = response.get("output", response) if isinstance(response, dict) else result
     failed = call.get("status") in ("error", "cancelled")
     return Part(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from weft import jsontext
 from weft.canon import Piece
 from weft.errors import CodecError
-from weft.formats.foreign import need_object, text
+from weft.formats.foreign import need_object, path_of, text
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Source
 from weft.formats.trace import is_conversation, read_record
@@ -51,7 +50,6 @@ def _record(entry: Mapping[str, Any], number: int) -> dict[str, Any] | None:
         return None
     content = response.get("content")
     taken = entry.get("time")
-    url = urlsplit(str(request.get("url", "")))
     record: dict[str, Any] = {
         "id": f"r{number}",
         "timestamp": entry.get("startedDateTime"),
@@ -60,7 +58,7 @@ def _record(entry: Mapping[str, Any], number: int) -> dict[str, Any] | None:
         "response": _answer(_decoded(content)) if isinstance(content, dict) else None,
         "error": text(response.get("_error")),
         "method": request.get("method"),
-        "path": url.path,
+        "path": path_of(request.get("url", "")),
     }
     if isinstance(status := response.get("status"), int) and status > 0:
         record["status"] = status

@@ -29,6 +29,7 @@ from weft.formats.foreign import (
     base64_of,
     counted,
     is_failed,
+    listed,
     media,
     need_object,
     objects,
@@ -123,12 +124,12 @@ def _opened(said: dict[str, Any], place: str) -> tuple[str, dict[str, Any]]:
 def _parts(data: dict[str, Any], provider: str | None, shelf: Shelf) -> list[Part]:
     content = data.get("content")
     blocks = content if isinstance(content, list) else [content] if content else []
-    calls = [each for each in data.get("tool_calls") or () if isinstance(each, dict)]
-    listed = {call.get("id") for call in calls}
+    calls = [each for each in listed(data.get("tool_calls")) if isinstance(each, dict)]
+    known = {text(call.get("id")) for call in calls}
     parts = []
     for block in blocks:
         is_call = isinstance(block, dict) and block.get("type") in ("tool_use", "tool_call", "function_call")
-        if not (is_call and (block.get("id") in listed or block.get("call_id") in listed)):
+        if not (is_call and (text(block.get("id")) in known or text(block.get("call_id")) in known)):
             parts.append(_part(block, provider, shelf))
     for call in calls:
         arguments = read_arguments(call.get("args"))

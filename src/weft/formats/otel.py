@@ -31,6 +31,7 @@ from weft.formats.foreign import (
     as_role,
     base64_of,
     is_failed,
+    listed,
     media,
     objects,
     rest,
@@ -86,7 +87,7 @@ def read(source: Source) -> Iterator[Piece]:
 def _span(given: dict[str, Any]) -> Iterator[Piece]:
     said = {key: _opened(value) for key, value in given.items()}
     system = said.get(_SYSTEM)
-    words = [text(part.get("content")) for part in _listed(system) if isinstance(part, dict)]
+    words = [text(part.get("content")) for part in listed(system) if isinstance(part, dict)]
     told = "\n\n".join(each for each in words if each)
     yield Opening(
         Session(
@@ -101,7 +102,7 @@ def _span(given: dict[str, Any]) -> Iterator[Piece]:
     before: tuple[str, ...] = ()
     count = 0
     for key in (_INPUT, _OUTPUT):
-        for each in _listed(said.get(key)):
+        for each in listed(said.get(key)):
             count += 1
             yield _entry(each if isinstance(each, dict) else {}, str(count), before, said if key == _OUTPUT else {})
             before = (str(count),)
@@ -118,16 +119,12 @@ def _opened(value: Any) -> Any:
     return value
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _entry(said: dict[str, Any], name: str, before: tuple[str, ...], span: Mapping[str, Any] | None = None) -> Entry:
     shelf = Shelf()
     about = span or {}
     provider = text(about.get("gen_ai.provider.name"))
     role = as_role(said.get("role"))
-    parts = [_part(part, provider, shelf) for part in _listed(said.get("parts"))]
+    parts = [_part(part, provider, shelf) for part in listed(said.get("parts"))]
     reason = text(said.get("finish_reason"))
     kept = rest(said, "role", "parts", "finish_reason")
     prefix = "gen_ai.usage."

@@ -66,7 +66,9 @@ def read(source: Source) -> Iterator[Piece]:
         for number, each in enumerate(need_list(said.get("conversations", []), f"{place}.conversations"), 1):
             turn = need_object(each, f"{place}.conversations[{number - 1}]")
             message = Message(_ROLES.get(str(turn.get("from")), "user"), _parts(turn, number, calls), timestamp=UNTIMED)
-            beside = rest(turn, "from", "value") | ({} if turn.get("from") in _ROLES else {"from": turn.get("from")})
+            beside = rest(turn, "from", "value") | (
+                {} if text(turn.get("from")) in _ROLES else {"from": turn.get("from")}
+            )
             yield Entry(str(number), message, before, extras={NAME: beside} if beside else {})
             before = (str(number),)
         yield Closing()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import PurePath
 from typing import Any
 
 from weft.store import Exchanges
@@ -42,5 +43,7 @@ def _name(meta: dict[str, Any], session_id: str) -> str:
         if isinstance(value, list):
             value = " ".join(map(str, value))
         if isinstance(value, str) and value:
+            if key in ("file", "source"):
+                value = PurePath(value).name or value  # where it was is nobody's business, least of all an export's
             return f"{value[:80]} ({session_id[:10]})"
     return f"recording {session_id[:10]}"
