@@ -381,6 +381,8 @@ def test_traffic_goes_on_when_recordings_cannot_be_written(tmp_path: Path, fails
                 assert recorder.pending_bytes <= limit
                 assert recorder.tally.lost >= rounds - limit // len(body) - 1
                 assert any("lost so far" in text for text in told)
+                if fails:
+                    await until(lambda: any("No space left" in text for text in told), 10)
                 assert fails is any("No space left" in text for text in told)
                 high = rss(os.getpid())
                 sink.stuck = False

@@ -36,8 +36,7 @@ def test_when_all_ports_are_taken_it_says_so(tmp_path: Path) -> None:
         for start in range(20_000, 60_000, 11):
             try:
                 for number, each in enumerate(taken):
-                    each.bind(("127.0.0.1", start + number))
-                    each.listen()
+                    each.bind(("127.0.0.1", start + number))  # taken, and nobody answers
                 break
             except OSError:
                 for each in taken:
