@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.trace import Curve, Line, diff, geometry, layout
+from weft.trace.board import Board
 
 
 @dataclass
@@ -93,6 +95,41 @@ def test_branches_never_share_a_row_of_a_column(parents: list[int]) -> None:
         for row in range(first, members[-1].row + 1):
             assert taken.setdefault((members[0].column, row), branch) == branch
         assert {spot.column for spot in members} == {members[0].column}
+
+
+def plain_columns(spans: list[tuple[int, int]]) -> list[int]:
+    """Look at one column after the other."""
+    taken: list[list[tuple[int, int]]] = []
+    columns = []
+    for first, last in spans:
+        is_free = [all(last < begin or end < first for begin, end in column) for column in taken]
+        columns.append(is_free.index(True) if True in is_free else len(taken))
+        taken += [[] for _ in range(columns[-1] + 1 - len(taken))]
+        taken[columns[-1]].append((first, last))
+    return columns
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.one_of(st.integers(0, 4), st.integers(0, 40))), max_size=60))
+def test_every_span_takes_the_lowest_column_that_is_free(given_spans: list[tuple[int, int]]) -> None:
+    """C-50: as if every column were looked at, also for spans that come in no order."""
+    spans = [(first, first + length) for first, length in given_spans]
+    board = Board()
+
+    assert [board.place(first, last) for first, last in spans] == plain_columns(spans)
+
+
+def test_twenty_thousand_conversations_that_run_at_once_are_laid_out() -> None:
+    """C-50, W-11: a column for each of them, and those of the first are taken again by who comes later."""
+    count = 20_000
+    names = [f"n{at}" for at in range(3 * count)]
+    wide = [Node(name, at, names[at - count] if at >= count else None) for at, name in enumerate(names)]
+    later = [Node("later", 3 * count), Node("last", 3 * count + 1, "later")]
+    began = time.process_time()
+    placed = layout([*wide, *later])
+
+    assert [spot.column for spot in placed[:count]] == list(range(count))
+    assert placed[-1].column == 0
+    assert time.process_time() - began < 10  # one after the other it was minutes
 
 
 def plain_diff(old: list[str], new: list[str]) -> list[tuple[str, str]]:

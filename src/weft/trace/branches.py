@@ -6,10 +6,11 @@ recurses: a thread may be longer than Python's stack.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from weft.trace.board import Board
 
 __all__ = ["Curve", "Geometry", "Line", "Placed", "geometry", "layout"]
 
@@ -193,7 +194,7 @@ def _columns(
 ) -> dict[int, int]:
     """Give each branch the lowest column in which its rows are free; touching rows are not."""
     start = 1 if any(number < 0 for number in branch) else 0
-    taken: list[list[tuple[int, int]]] = []
+    board = Board()
     columns = {}
     for number in sorted(members):
         rows = members[number]
@@ -201,15 +202,5 @@ def _columns(
         parent = parents[first]
         if new_branch[first] and parent is not None:
             first, last = min(first, parent), max(last, parent)
-        column = next((at for at, spans in enumerate(taken) if _is_free(spans, first, last)), len(taken))
-        if column == len(taken):
-            taken.append([])
-        insort(taken[column], (first, last))
-        columns[number] = start + column
+        columns[number] = start + board.place(first, last)
     return columns
-
-
-def _is_free(spans: Sequence[tuple[int, int]], first: int, last: int) -> bool:
-    """Tell whether no span of a column overlaps this one; the spans of a column never overlap each other."""
-    at = bisect_left(spans, (first, first))
-    return (at == len(spans) or spans[at][0] > last) and (at == 0 or spans[at - 1][1] < first)
