@@ -150,13 +150,34 @@ def test_recordings_are_searched_with_every_filter(agent_run: tuple[Page, Path])
     assert first["hits"][0]["snippet"][start:end] == "said"
 
 
+def test_what_is_looked_at_first_is_ready_when_the_last_record_is_read(agent_run: tuple[Page, Path]) -> None:
+    """W-11: who opens a page does not wait for the layout of all rows, nor for the prices to be read."""
+    priced: list[str] = []
+
+    def price(provider: str, *_rest: object) -> float:
+        priced.append(provider)
+        return 1.0
+
+    source = loaded(open_recorded("f1", agent_run[1], price=price))
+    drawn = source.drawn()
+
+    assert drawn is not None
+    assert (len(drawn.spots), drawn.version) == (6, source.version)
+    assert source.picture() is drawn
+    assert len(priced) == 1
+
+
 def test_recordings_are_added_up(agent_run: tuple[Page, Path]) -> None:
     page, _ = agent_run
     stats = page.get("/api/sources/f1/stats")
 
     assert (stats["scanned"], stats["total"], stats["totals"]["requests"], stats["totals"]["failed"]) == (6, 6, 6, 1)
     assert stats["totals"]["with_usage"] == 5
-    assert page.get("/api/sources/f1/stats/thread")["groups"][0]["key"] == "r0"
+    rows = [(row["id"], row["gist"]) for row in page.get("/api/sources/f1/graph")["rows"]]
+    requests = page.get("/api/sources/f1/stats/request")["groups"]
+    threads = page.get("/api/sources/f1/stats/thread")["groups"]
+    assert [(group["key"], group["label"]) for group in requests] == rows
+    assert (threads[0]["key"], threads[0]["label"]) == ("r0", "How deep is it?")
     assert page.get("/api/sources/f1/misses")["misses"] == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,18 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with written_note(tmp_path / "file", 9, Note("secret", "a")):
         assert read_note(tmp_path / "file", 9) is None
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """A head and a body in two pieces: without TCP_NODELAY the second waits for the receipt of the first, 40 ms."""
+    with running_viewer([]) as page:
+        took = []
+        for _ in range(40):
+            began = time.monotonic()
+            page.get("/api/sources")
+            took.append(time.monotonic() - began)
+
+    assert sorted(took)[10] < 0.035
 
 
 def test_the_page_is_a_fixed_list_of_files(tmp_path: Path) -> None:

@@ -295,6 +295,7 @@ def test_what_answers_used_is_added_up_by_day_thread_and_model(small_store: weft
     assert [group["key"] for group in calls["groups"]] == [turns[1]]
     assert calls["total"] == 3
     assert [(group["key"], group["totals"]["requests"]) for group in threads] == [(question, 3)]
+    assert (calls["groups"][0]["label"], threads[0]["label"]) == ("a", "q")
     assert [(miss["row_id"], miss["reason"], miss["expected_tokens"]) for miss in misses] == [
         (turns[1], "unknown", 2100)
     ]

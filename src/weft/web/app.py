@@ -263,7 +263,7 @@ class _Api:
         if by not in _STATS:
             raise RefusedError(404, "not_found", f"there are {', '.join(_STATS)}")
         limit = number(request, "limit", 200, least=1, most=_ROW_LIMIT)
-        return self._source(request).tally().page(by, number(request, "offset", 0), limit)
+        return self._source(request).stat_groups(by, number(request, "offset", 0), limit)
 
     def misses(self, request: Request) -> contract.CacheMissPage:
         limit = number(request, "limit", 100, least=1, most=_ROW_LIMIT)

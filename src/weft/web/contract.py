@@ -485,7 +485,7 @@ class StatGroup(TypedDict):
     """One bar of a chart."""
 
     key: str  # a row's id, a tree's, a day, a model
-    label: str
+    label: str  # a row's gist, a tree's title, the day, the model
     totals: Totals
 
 

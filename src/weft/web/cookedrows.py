@@ -240,13 +240,20 @@ class CookedRows(Source):
         more = start + limit < len(roots)
         return {"threads": entries, "next": roots[start + limit - 1] if more else None}
 
-    def _thread(self, root: str, rows: Sequence[str]) -> contract.ThreadEntry:
-        bodies = self.bodies(self.request_of(root).request_messages[:50])
+    def titles_of(self, tree_ids: Sequence[str]) -> list[str]:
+        """Give the first thing that a user said in each tree."""
+        return [self._title(tree_id) for tree_id in tree_ids]
+
+    def _title(self, tree_id: str) -> str:
+        bodies = self.bodies(self.request_of(tree_id).request_messages[:50])
         said = next((body for body in bodies if body.role == "user" and body.content.strip()), None)
+        return gist_of(said.content, 80) if said is not None else self._facts(tree_id).gist[:80]
+
+    def _thread(self, root: str, rows: Sequence[str]) -> contract.ThreadEntry:
         models = dict.fromkeys(self.request_of(row).model for row in reversed(rows[:500]))
         return {
             "id": rows[0],
-            "title": gist_of(said.content, 80) if said is not None else self._facts(root).gist[:80],
+            "title": self._title(root),
             "rows": len(rows),
             "size_bytes": None,
             "models": [model for model in models if model][:8],
@@ -335,16 +342,15 @@ class CookedRows(Source):
     def calls(self, budget_s: float) -> tuple[Sequence[Call], int]:
         """What every request used, as far as it was added up by now."""
         self.refresh()
-        if self._calls[0] is self._nodes:
-            return self._calls[1], len(self._nodes)
+        if self._calls[0] is not self._nodes:
+            self._calls = (self._nodes, [])
+        nodes, calls = self._calls  # of the rows as they are; each look goes on where the last one ended
         until = time.monotonic() + budget_s
-        calls: list[Call] = []
-        for node in self._nodes:
+        for node in nodes[len(calls) :]:
             if len(calls) % 64 == 0 and time.monotonic() > until and not self.is_counted(node.id):
-                return calls, len(self._nodes)
+                break
             calls.append(self._call(node.id))
-        self._calls = (self._nodes, calls)  # complete, for as long as the rows are these
-        return calls, len(self._nodes)
+        return calls, len(nodes)
 
     def is_counted(self, row_id: str) -> bool:  # noqa: ARG002
         """Tell whether what a row used is known without further work."""
@@ -359,7 +365,6 @@ class CookedRows(Source):
         return Call(
             row_id,
             self._parents.get(row_id),
-            self._roots[row_id],
             self._roots[row_id],
             request.model,
             request.timestamp,

@@ -141,14 +141,23 @@ class RecordedSource(CookedRows):
                     self._cooker.settle()  # a little at a time: nobody waits for all parents at once
             if not has_more:
                 if self.is_loading:
+                    self._get_ready()
                     self.is_loading, changed = False, True
-                    self._version += 1
                 break
             if time.monotonic() > until:
                 break
         with self.lock:
             self._events += self._listen()
         return changed or bool(self._events)
+
+    def _get_ready(self) -> None:
+        """Prepare what is looked at first: whoever reads has the time, whoever opens a page does not."""
+        with self.lock:
+            self._version += 1
+            self._take_stock()
+        picture = self.picture(is_final=True)
+        if picture.spots:
+            self.view_in(picture, picture.spots[0])  # with what is read for the first price, and the first text
 
     def _add(self, line: Line) -> None:
         before = len(self._cooker)
@@ -203,6 +212,9 @@ class RecordedSource(CookedRows):
         count, when, took = self._taken
         if count == len(self._cooker) or (self.is_loading and time.monotonic() - when < _REST * took):
             return
+        self._take_stock()
+
+    def _take_stock(self) -> None:
         began = time.thread_time()
         self.take(self._cooker.cooked(), lambda _place, request: request.index)
         self._taken = (len(self._cooker), time.monotonic(), time.thread_time() - began)

@@ -155,15 +155,18 @@ class Source(ABC):
             "version": self.version,
         }
 
-    def picture(self, tree: str | None = None) -> Picture:
-        """Draw the forest, or one tree; while much is arriving, what was drawn a moment ago will do."""
+    def picture(self, tree: str | None = None, *, is_final: bool = False) -> Picture:
+        """Draw the forest, or one tree; while much is arriving, what was drawn a moment ago will do.
+
+        With `is_final` it will not: nothing more is known to come.
+        """
         with self.lock:
             tree_id, nodes = self.nodes(tree) if tree is not None else (None, ())
             version = self.version
             if tree_id in self._pictures:
                 picture, drawn, took = self._pictures[tree_id]
                 self._pictures.move_to_end(tree_id)
-                is_resting = took > _QUICK and time.monotonic() - drawn < _REST * took
+                is_resting = not is_final and took > _QUICK and time.monotonic() - drawn < _REST * took
                 if picture.version == version or (is_resting and (tree is None or tree in picture.rows)):
                     return picture
             if tree is None:
@@ -337,6 +340,23 @@ class Source(ABC):
         with self.lock:
             return tally.misses(offset, limit, lambda call, parent: explain_miss(call, parent, self))
 
+    def titles_of(self, tree_ids: Sequence[str]) -> list[str]:
+        """Say what some trees are about."""
+        return [facts.gist for facts in self.facts(tree_ids)]
+
+    def stat_groups(self, by: contract.StatsBy, offset: int, limit: int) -> contract.StatPage:
+        """Give some of the bars of a chart, rows called by their gist and trees by their title."""
+        page = self.tally().page(by, offset, limit)
+        keys = [group["key"] for group in page["groups"]]
+        with self.lock:
+            if by == "request":
+                keys = [facts.gist for facts in self.facts(keys)]
+            elif by == "thread":
+                keys = self.titles_of(keys)
+        for group, label in zip(page["groups"], keys, strict=True):
+            group["label"] = label
+        return page
+
     def tally(self) -> Tally:
         """Add up what is known by now; while much is arriving, what was added up a moment ago will do."""
         with self.lock:
@@ -344,7 +364,8 @@ class Source(ABC):
             calls, total = self.calls(0.2)
             if tally is not None and not tally.is_behind(len(calls), total):
                 return tally
-            if tally is not None and self.is_loading and time.monotonic() - added < _REST * took:
+            is_growing = self.is_loading or len(calls) < total
+            if tally is not None and is_growing and time.monotonic() - added < _REST * took:
                 return tally
             began = time.thread_time()
             tally = Tally(calls, total, version=self.version)

@@ -68,7 +68,6 @@ class Call(NamedTuple):
     row_id: str
     parent_id: str | None  # the call before it in its thread
     tree_id: str
-    label: str
     model: str
     timestamp_ms: int
     duration_ms: int
@@ -79,10 +78,9 @@ class Call(NamedTuple):
 class _Sum:
     """A group that is being added up."""
 
-    __slots__ = ("cost", "counts", "duration_ms", "failed", "label", "requests", "with_cost", "with_usage")
+    __slots__ = ("cost", "counts", "duration_ms", "failed", "requests", "with_cost", "with_usage")
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+    def __init__(self) -> None:
         self.requests = self.failed = self.duration_ms = self.with_usage = self.with_cost = 0
         self.counts = [0, 0, 0, 0, 0]
         self.cost = 0.0
@@ -123,14 +121,13 @@ class Tally:
         """Add up calls, in the order of time."""
         self.version, self.total = version, total
         self._calls = list(calls)
-        self._all = _Sum("")
+        self._all = _Sum()
         self._groups: dict[contract.StatsBy, dict[str, _Sum]] = {"thread": {}, "day": {}, "model": {}}
         for call in self._calls:
             self._all.add(call)
-            day = _day(call.timestamp_ms)
-            for by, key, label in (("thread", call.tree_id, call.label), ("day", day, day)):
-                self._group(by, key, label).add(call)  # type: ignore[arg-type]  # two of the four words
-            self._group("model", call.model, call.model).add(call)
+            self._group("thread", call.tree_id).add(call)
+            self._group("day", _day(call.timestamp_ms)).add(call)
+            self._group("model", call.model).add(call)
         by_row = {call.row_id: call for call in self._calls}
         self._missed = [
             (call, parent)
@@ -138,8 +135,11 @@ class Tally:
             if call.parent_id is not None and (parent := by_row.get(call.parent_id)) and is_miss(call, parent)
         ]
 
-    def _group(self, by: contract.StatsBy, key: str, label: str) -> _Sum:
-        return self._groups[by].setdefault(key, _Sum(label))
+    def _group(self, by: contract.StatsBy, key: str) -> _Sum:
+        found = self._groups[by].get(key)
+        if found is None:
+            found = self._groups[by][key] = _Sum()
+        return found
 
     def is_behind(self, scanned: int, total: int) -> bool:
         """Tell whether there is more to add up by now."""
@@ -156,14 +156,17 @@ class Tally:
         }
 
     def page(self, by: contract.StatsBy, offset: int, limit: int) -> contract.StatPage:
-        """Give some of the bars of a chart: days and calls in order, threads and models by their tokens."""
+        """Give some of the bars of a chart: days and calls in order, threads and models by their tokens.
+
+        Each is labelled with its key; what a row or a tree is called, its source knows.
+        """
         if by == "request":
             calls = self._calls[offset : offset + limit]
             groups: list[contract.StatGroup] = []
             for call in calls:
-                one = _Sum(call.label)
+                one = _Sum()
                 one.add(call)
-                groups.append({"key": call.row_id, "label": call.model, "totals": one.shown()})
+                groups.append({"key": call.row_id, "label": call.row_id, "totals": one.shown()})
             return {"groups": groups, "total": len(self._calls), "offset": offset}
         found = list(self._groups[by].items())
         if by == "day":
@@ -171,7 +174,7 @@ class Tally:
         else:
             found.sort(key=lambda pair: -sum(pair[1].counts) - pair[1].requests)
         page: list[contract.StatGroup] = [
-            {"key": key, "label": each.label, "totals": each.shown()} for key, each in found[offset : offset + limit]
+            {"key": key, "label": key, "totals": each.shown()} for key, each in found[offset : offset + limit]
         ]
         return {"groups": page, "total": len(found), "offset": offset}
 

@@ -103,4 +103,4 @@ class Answers:
         before = above[0] if above and above[0] in self._said else None
         tree = trees.get(row_id, row_id)
         when = time_of(row_id)
-        return Call(row_id, before, tree, tree, said.model, when, said.duration_ms, said.is_failed, said.used)
+        return Call(row_id, before, tree, said.model, when, said.duration_ms, said.is_failed, said.used)
