@@ -27,6 +27,7 @@ from tests.support.sim import running_simulator
 from tests.viewer.agent import SCRIPT, SECRET, play
 from tests.viewer.payloads import PAYLOADS
 from weft.tools import Server, register
+from weft.trace import Cooker
 
 __all__ = ["built_world", "view", "weft_process"]
 
@@ -68,20 +69,28 @@ def built_world(folder: Path) -> Iterator[dict[str, Any]]:
             "proxy", "--target", simulator.url, "-o", "agent.jsonl", "--port", "0", "-q", env=env, cwd=folder
         ) as proxy:
             play(proxy)
+        (folder / "kept").mkdir()  # a folder is a store
+        with weft_process(
+            "proxy", "--target", simulator.url, "-o", "kept", "--port", "0", "-q", env=env, cwd=folder
+        ) as proxy:
+            _ping(proxy)
+        cooked = Cooker()
+        for line in (folder / "agent.jsonl").read_bytes().splitlines():
+            cooked.add(line)
+        (folder / "agent.json").write_bytes(cooked.cooked().to_json())
         live = stack.enter_context(
             weft_process(
                 "proxy", "--target", simulator.url, "-o", "live.jsonl", "--port", "0", "-q", env=env, cwd=folder
             )
         )
-        with httpx2.Client(base_url=live, trust_env=False) as client:
-            body = {"model": "gpt-5.2", "messages": [{"role": "user", "content": "ping"}]}
-            client.post("/v1/chat/completions", json=body, headers={"authorization": "Bearer x"})
+        _ping(live)
         (folder / "hostile.jsonl").write_text(_hostile(), encoding="utf-8")
         (folder / "empty.jsonl").touch()
         turns = _threads(home) | _hostile_thread(folder / "hostile")
         _register_tools(home)
-        files = ["agent.jsonl", "live.jsonl", "hostile.jsonl", "empty.jsonl"]
-        shown = stack.enter_context(view([*files, str(home), str(folder / "hostile")], env=env, cwd=folder))
+        files = ["agent.jsonl", "live.jsonl", "hostile.jsonl", "empty.jsonl", "agent.json"]
+        stores = [str(home), str(folder / "hostile"), str(folder / "kept")]
+        shown = stack.enter_context(view([*files, *stores], env=env, cwd=folder))
         names = {source["name"]: source["id"] for source in shown["sources"]}
         threads = [source["id"] for source in shown["sources"] if source["kind"] == "threads"]
         yield {
@@ -90,6 +99,8 @@ def built_world(folder: Path) -> Iterator[dict[str, Any]]:
             "live": names["live.jsonl"],
             "hostile": names["hostile.jsonl"],
             "empty": names["empty.jsonl"],
+            "cooked": names["agent.json"],
+            "kept": next(source["id"] for source in shown["sources"] if source["kind"] == "session"),
             "threads": threads[0],
             "hostileThreads": threads[1],
             "turns": turns,
@@ -116,6 +127,12 @@ def view(what: list[str], *, env: dict[str, str], cwd: Path) -> Iterator[dict[st
             "chromium": str(require("chromium")),
             "static": str(STATIC),
         }
+
+
+def _ping(proxy: str) -> None:
+    with httpx2.Client(base_url=proxy, trust_env=False) as client:
+        body = {"model": "gpt-5.2", "messages": [{"role": "user", "content": "ping"}]}
+        client.post("/v1/chat/completions", json=body, headers={"authorization": "Bearer x"})
 
 
 def _environment(home: Path, simulated: dict[str, str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import { mover, type Command } from "./state/keys.ts";
 import { go, route } from "./state/place.ts";
 import { asMarkdown, isFollowing, overlay, say } from "./state/prefs.ts";
-import { selectedRow, toggleCompare } from "./state/selection.ts";
+import { selected, toggleCompare } from "./state/selection.ts";
 import { shown, source, sourceList } from "./state/session.ts";
 import { toggleTheme } from "./state/theme.ts";
 import { putOnClipboard } from "./ui/copy.tsx";
@@ -68,7 +68,7 @@ function toggleFollowing(): void {
 
 function fork(): void {
   if (!source().abilities.run || !sourceList.peek()?.run_source_id) return say("Running needs a store: open one with weft view");
-  if (shown.peek()?.can_run === false || selectedRow() === null) return say("This cannot be run");
+  if (shown.peek()?.can_run === false || selected.peek() === null) return say("This cannot be run");
   overlay.value = "fork";
 }
 

@@ -93,6 +93,18 @@ export const living = {
     },
   },
 
+  "a row that the list has not loaded yet can be forked with the key as with the button [4]": {
+    run: async ({ page, open, world }) => {
+      await page.route(/\/graph\?/, (route) => new Promise((go) => setTimeout(go, 1500)).then(() => route.continue()).catch(() => undefined));
+      await open(`#/${world.threads}/graph/${world.turns.question}`);
+      await page.locator(".detail-title").waitFor();
+      equal(await page.locator(".row[id]").count(), 0, "no list yet");
+      await page.keyboard.press("f");
+      await page.getByRole("dialog", { name: "Fork and run" }).locator(".fork-message").first().waitFor();
+      await page.unroute(/\/graph\?/);
+    },
+  },
+
   "a tool call asks in the page before anything is done; yes, no, or something else [4]": {
     timeout: 20_000,
     run: async (tools) => {
@@ -119,6 +131,29 @@ export const living = {
         const all = (await page.locator(".run .card.role-tool_result").allTextContents()).join();
         return all.includes("6.2 m at pier 4") && all.includes("Pier 3 is closed.");
       }, "what the tool said, and what was said instead of it");
+    },
+  },
+
+  "a tool call that is not allowed is not made: the run stops, and the thread waits where the call is [4]": {
+    timeout: 20_000,
+    run: async (tools) => {
+      const { page, world, ask } = tools;
+      const before = (await ask(`/api/sources/${world.threads}/graph`)).total;
+      const dialog = await fork(tools, world.turns.left);
+      await dialog.getByLabel("Say next").fill("Now measure it again.");
+      await dialog.getByLabel("harbour").check();
+      await choose(dialog, "anthropic/claude-sonnet-4-6");
+      await dialog.getByRole("button", { name: "Run" }).click();
+      const question = page.getByRole("alertdialog");
+      await until(async () => (await question.locator(".json").allTextContents()).join().includes("pier: 4"), "the question");
+      await question.getByRole("button", { name: "Do not allow" }).click();
+      const panel = page.getByRole("region", { name: "Run" });
+      await panel.getByText("Stopped", { exact: true }).waitFor();
+      ok((await panel.textContent()).includes("a tool was not approved"), await panel.textContent());
+      const after = await ask(`/api/sources/${world.threads}/graph`);
+      equal(after.total, before + 2, "what was said and the call, but no result");
+      await until(async () => (await page.locator(".detail .card.role-tool_use, .detail .call").count()) > 0, "the call is shown");
+      equal(await page.locator(".card.role-tool_result").count(), 0, "and nothing came of it");
     },
   },
 

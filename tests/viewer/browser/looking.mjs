@@ -119,6 +119,31 @@ export const looking = {
     },
   },
 
+  "a cooked file shows what the recording it was made of shows, but for what only a record knows [C-15]": {
+    run: async ({ page, open, world, ask }) => {
+      const { rows } = await ask(`/api/sources/${world.agent}/graph`);
+      const cooked = await ask(`/api/sources/${world.cooked}/graph`);
+      equal(cooked.rows.map((row) => [row.gist, row.model, row.column]), rows.map((row) => [row.gist, row.model, row.column]));
+      await open(`#/${world.cooked}/graph/${cooked.rows[3].id}`);
+      await page.locator(".response table").waitFor();
+      equal(await page.locator(".row[id]").count(), rows.length);
+      ok((await page.locator(".detail-title").textContent()).includes(rows[3].model), "its model");
+      await page.locator(".actions").getByRole("button", { name: "Copy" }).click();
+      await page.getByRole("menuitem", { name: "Copy as JSON" }).click();
+      await until(async () => (await page.evaluate(() => navigator.clipboard.readText())).includes("Kittiwake"), "copied as JSON");
+    },
+  },
+
+  "a recording that a store keeps is opened like any other [1]": {
+    run: async ({ page, open, world }) => {
+      await open(`#/${world.kept}`);
+      await page.locator(".row.is-selected").waitFor();
+      equal(await page.locator(".row[id]").count(), 1);
+      await until(async () => (await page.locator(".response .card-body").textContent()).includes("pong"), "the answer");
+      ok((await page.locator(".detail").textContent()).includes("openai"), "and who gave it");
+    },
+  },
+
   "an empty recording, a wrong address and a page without its key say so [11: states]": {
     mayFail: [/40[34]/],
     run: async ({ page, context, open, world }) => {

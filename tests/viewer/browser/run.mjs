@@ -53,6 +53,8 @@ async function attempt(name, run, options) {
   context.setDefaultTimeout(options.timeout ?? 8000);
   // The first page of a look stays, and with it its process; what is measured gets one of its own.
   const page = options.soak ? await context.newPage() : (context.pages()[0] ?? (await context.newPage()));
+  // A page keeps the scheme that a scenario made it emulate; each begins with the one it asks for.
+  await page.emulateMedia({ colorScheme: options.theme ?? "light", reducedMotion: "reduce" });
   const notes = {};
   try {
     await run({ ...toolsFor(page, context, name), note: (more) => Object.assign(notes, more) });

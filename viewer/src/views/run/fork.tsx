@@ -46,8 +46,12 @@ export function ForkDialog({ sourceId, row, close }: { sourceId: string; row: T.
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   const providers = choices.value?.providers ?? [];
-  const usual = providers.find((each) => each.is_pointer && each.has_key) ?? providers.find((each) => each.has_key);
-  const model = chosen ?? usual?.name ?? "";
+  // A provider without a model is only a beginning for who types; all others can be chosen as they are.
+  const ready = providers.filter((each) => each.model !== "");
+  const asker = row.model === "" ? undefined : providers.find((each) => each.provider === row.provider);
+  const own = asker === undefined ? "" : `${row.provider}/${row.model}`;
+  const usual = ready.find((each) => each.is_pointer && each.has_key) ?? ready.find((each) => each.has_key);
+  const model = chosen ?? (asker?.has_key === true ? own : (usual?.name ?? own));
   const messages = base.value ?? [];
   const hidden = isAll ? 0 : Math.max(0, messages.length - SHOWN);
   const change = (index: number, text: string | null | undefined): void => {
@@ -123,8 +127,8 @@ export function ForkDialog({ sourceId, row, close }: { sourceId: string; row: T.
           <label class="stacked">
             <span>Model</span>
             <select value={model} onChange={(event) => setChosen(event.currentTarget.value)}>
-              <option value="">as it was</option>
-              {providers.filter((each) => each.is_pointer || each.name.includes("/")).map((each) => (
+              <option value={own}>{own === "" ? "as it was" : `as it was: ${own}`}</option>
+              {ready.filter((each) => each.name !== own).map((each) => (
                 <option key={each.name} value={each.name}>
                   {each.name}
                   {each.is_pointer ? ` → ${each.provider}/${each.model}` : ""}
