@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -308,3 +309,20 @@ def test_what_was_exported_is_imported_as_it_was(weft: Weft, tree: str, tmp_path
     assert weft("import", out, "--json").json[0]["new_turns"] == 0
     assert weft("export", "nothing", "--to", "json", ok=False).status == 5
     assert weft("export", "tree", "tree/alt", "--to", "json", "--strict", ok=False).status == 3
+
+
+def test_an_export_is_imported_from_its_zip_file(weft: Weft, tmp_path: Path) -> None:
+    said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["When?"]}, "recipient": "all"}
+    chat = {"title": "Tides", "current_node": "n", "mapping": {"n": {"id": "n", "parent": None, "message": said}}}
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("user.json", "{}")
+        archive.writestr("conversations.json", json.dumps([chat]))
+
+    assert weft("import", str(path)).lines == [f"{path} (chatgpt): 1 conversation, 1 new turn: Tides"]
+    assert "When?" in weft("show", "Tides").out
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("user.json", "{}")
+    refused = weft("import", str(path), ok=False)
+    assert refused.status == 3
+    assert "it holds user.json" in refused.err

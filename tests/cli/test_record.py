@@ -230,3 +230,28 @@ def test_a_proxy_in_a_terminal_shows_requests(tmp_path: Path) -> None:
     os.close(ours)
     assert "200 POST /v1/messages " in shown
     assert "sk-query" not in shown
+
+
+def test_who_runs_it_in_their_own_process_hears_signals_as_before() -> None:
+    """uvloop leaves its handlers behind when it is closed; ctrl-c would then do nothing."""
+    script = """
+import asyncio, signal
+from weft.cli.recording import run_fast
+
+def own(number, frame): ...
+
+async def work():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, print)
+
+signal.signal(signal.SIGTERM, own)
+run_fast(work)
+assert signal.getsignal(signal.SIGTERM) is own and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("heard")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "heard\n"), done.stderr

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from weft.cli.demo_stage import Scene, one_stream, running_simulator, signals_kept, surroundings
+from weft.cli.demo_stage import Scene, one_stream, running_simulator, surroundings
 from weft.cli.render import counted
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _record(scene: Scene) -> int:
     from weft.cli import demo_agent
 
     Path("agent.py").write_bytes(Path(demo_agent.__file__).read_bytes())
-    with signals_kept(), one_stream():
+    with one_stream():
         command = [sys.executable, "agent.py"]
         return scene.run("record", "-o", TRACE, "--", *command, shown=f"record -o {TRACE} -- python agent.py")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ import click
 if TYPE_CHECKING:
     from weft.sim import Simulator
 
-__all__ = ["Scene", "one_stream", "running_simulator", "signals_kept", "surroundings"]
+__all__ = ["Scene", "one_stream", "running_simulator", "surroundings"]
 
 
 @dataclass(slots=True)
@@ -98,15 +97,3 @@ def one_stream() -> Iterator[None]:
     finally:
         os.dup2(errors, 2)
         os.close(errors)
-
-
-@contextmanager
-def signals_kept() -> Iterator[None]:
-    """Hear signals afterwards as before: uvloop leaves its own ears behind, and ctrl-c would do nothing."""
-    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            if handler is not None and signal.getsignal(number) is not handler:
-                signal.signal(number, handler)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -107,8 +109,20 @@ def run_fast(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
-    with asyncio.Runner(loop_factory=factory) as runner:
+    with _signals_kept(), asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(work())
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Hear signals afterwards as before: uvloop leaves its own ears behind, and ctrl-c would do nothing."""
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
 
 
 def options_with(environ: Mapping[str, str], **given: Any) -> Options:
