@@ -232,6 +232,89 @@ def test_what_llm_logged_is_read_as_it_was_said(tmp_path: Path) -> None:
     assert kind.load(path.read_bytes()) == transcript
 
 
+class Sounder(llm.Model):
+    """A model of llm's own kind that thinks, and calls tools before it answers."""
+
+    model_id = "sounder"
+    supports_tools = True
+    attachment_types: set[str] | frozenset[str] = frozenset({"image/png"})
+
+    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any = None) -> Iterator[Any]:  # noqa: ARG002
+        if prompt.tool_results:
+            yield "It is 6.2 m."
+            return
+        yield llm.parts.StreamEvent(type="reasoning", chunk="Ask the sonar.", part_index=0)
+        for number, name in enumerate(("depth", "tide")):
+            response.add_tool_call(llm.ToolCall(name=name, arguments={}, tool_call_id=f"k{number}"))
+        yield "One moment."
+
+
+def depth() -> str:
+    """Sound."""
+    return "6.2 m"
+
+
+def tide() -> str:
+    """Fail, as a tool may."""
+    raise ValueError("no gauge")
+
+
+def test_calls_fragments_and_attachments_that_llm_logged_are_read(tmp_path: Path) -> None:
+    """What its tables keep apart, texts it stores once and pictures, is in its message again."""
+    path = tmp_path / "logs.db"
+    database = sqlite_utils.Database(path)
+    migrate(database)  # type: ignore[no-untyped-call]
+    chart = "A long chart. " * 30
+    pictures = [
+        llm.Attachment(type="image/png", content=b"\x89PNG"),
+        llm.Attachment(type="image/png", url="https://harbour.example/pier.png"),
+    ]
+    talk = Sounder().conversation(tools=[depth, tide])
+    for response in talk.chain("Depth?", fragments=[chart], attachments=pictures).responses():
+        response.text()
+        response.log_to_db(database)  # type: ignore[no-untyped-call]
+    database.close()
+
+    asked, called, answered, last = format_by_name("llm").load(path).linear()
+
+    words, stored, linked = asked.message.parts
+    assert words.text == f"{chart}\nDepth?"
+    assert stored.blob is not None
+    assert asked.blobs.get_blob(stored.blob) == b"\x89PNG"
+    assert linked.json == {"url": "https://harbour.example/pier.png", "media_type": "image/png"}
+    assert [part.type for part in called.message.parts] == ["thinking", "text", "tool_call", "tool_call"]
+    good, bad = answered.message.parts
+    assert (good.tool_call_id, good.tool_name, good.tool_output, good.json) == ("k0", "depth", "6.2 m", None)
+    assert (bad.tool_call_id, bad.json) == ("k1", {"is_error": True})
+    assert "no gauge" in str(bad.provider_raw)
+    assert last.message.parts[0].text == "It is 6.2 m."
+
+
+def test_what_llm_kept_of_an_unknown_kind_stays_whole(tmp_path: Path) -> None:
+    path = tmp_path / "logs.db"
+    migrate(sqlite_utils.Database(path))  # type: ignore[no-untyped-call]
+    with sqlite3.connect(path) as database:
+        database.execute("insert into messages values ('h', null, 'user', '{\"x\": 1}')")
+        parts = [
+            ("hologram", '{"rays": 2}'),
+            ("attachment", '{"attachment": {"id": "gone"}}'),
+            ("text", '{"text_ref": [{"literal": "a"}, {"fragment": 9}, 3]}'),
+            ("text", "no JSON"),
+        ]
+        database.executemany(
+            "insert into parts (message_hash, position, type, payload) values ('h', ?, ?, ?)",
+            [(number, *part) for number, part in enumerate(parts)],
+        )
+
+    (entry,) = format_by_name("llm").load(path).entries
+
+    hologram, missing, torn, empty = entry.message.parts
+    assert (hologram.type, hologram.provider_raw) == ("provider", {"rays": 2, "type": "hologram", "text": None})
+    assert (missing.type, missing.provider_raw) == ("provider", {"attachment": {"id": "gone"}})
+    assert (torn.text, empty.text) == ("a", "")
+    assert entry.extras["llm"] == {"provider_metadata": {"x": 1}}
+
+
 def test_what_older_llms_logged_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "logs.db"
     migrate(sqlite_utils.Database(path))  # type: ignore[no-untyped-call]

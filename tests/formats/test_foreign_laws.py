@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 
+from tests.corpus.load import exchanges
+from tests.formats.test_laws import transcript_of
 from tests.support.transcripts import transcripts
 from weft.canon import Transcript
 from weft.errors import CodecError
@@ -56,3 +61,45 @@ def test_a_line_that_is_no_json_is_named() -> None:
     for name in ("claude-code", "codex", "gemini-cli", "pi"):
         with pytest.raises(CodecError, match="line 2"):
             list(format_by_name(name).transcripts(b'{"type":"x"}\n{"type":\n'))
+
+
+# -- the corpus --------------------------------------------------------------------------------------------------------
+
+
+def broken_laws(kind: Format, given_one: Transcript) -> list[Any]:
+    """Try the second and the third law on one conversation; give what breaks them."""
+    written, ledger = kind.dump(given_one, places=None)
+    once = kind.load(written)
+    again, second = kind.dump(once)
+    return [
+        *unaccounted(given_one, once, ledger.losses),
+        *second.losses,
+        *([] if kind.load(again) == once else [again]),
+    ]
+
+
+def check_corpus(chosen: list[Any]) -> int:
+    count = 0
+    broken: list[Any] = []
+    for exchange in chosen:
+        given_one = transcript_of(exchange)
+        if given_one is None:
+            continue
+        count += 1
+        broken += [(exchange.id, kind, what) for kind in KINDS for what in broken_laws(kind, given_one)]
+    assert broken == []
+    return count
+
+
+@pytest.mark.corpus
+def test_recorded_conversations_become_files_of_other_tools() -> None:
+    chosen = random.Random(9).sample(exchanges(), 24)  # noqa: S311 - a sample of tests, not a secret
+
+    assert check_corpus(chosen) > 12
+
+
+@pytest.mark.corpus
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_every_recorded_conversation_becomes_files_of_other_tools() -> None:
+    assert check_corpus(list(exchanges())) > 3000

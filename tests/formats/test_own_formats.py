@@ -137,6 +137,43 @@ def test_records_that_are_no_conversation_are_kept(change: dict[str, Any]) -> No
     assert again(TRACE, record) == record
 
 
+COHERE_STREAM = [
+    'data: {"type":"message-start","id":"c9","delta":{"message":{"role":"assistant"}}}',
+    'data: {"type":"content-start","index":0,"delta":{"message":{"content":{"type":"text","text":""}}}}',
+    'data: {"type":"content-delta","index":0,"delta":{"message":{"content":{"text":"6.2 m"}}}}',
+    'data: {"type":"content-end","index":0}',
+    'data: {"type":"message-end","delta":{"finish_reason":"COMPLETE"}}',
+]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        RECORD["response"],
+        {"stream": True, "sse_lines": COHERE_STREAM},
+        {"id": "x", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "6.2 m"}]},
+    ],
+)
+def test_a_record_without_a_path_is_known_by_its_answer(response: Any) -> None:
+    """A request of messages alone could be of several dialects; the answer is of one."""
+    asked = {"model": "mint-1", "messages": [{"role": "user", "content": "Depth?"}]}
+    record = {**RECORD, "request": asked, "response": response, "path": None, "timestamp": "2026-03-01T09:00:00"}
+
+    transcript = TRACE.load(json.dumps(record))
+
+    assert [entry.message.parts[0].text for entry in transcript.entries] == ["Depth?", "6.2 m"]
+    assert transcript.session.created is not None
+    assert again(TRACE, record) == record
+
+
+@pytest.mark.parametrize("lines", [3, [{"type": "x"}], ["data: {"], ['data: {"type":"message_start","message":7}']])
+def test_an_answer_that_cannot_be_read_is_kept_beside_what_was_asked(lines: Any) -> None:
+    record = {**RECORD, "response": {"stream": True, "sse_lines": lines}, "timestamp": "yesterday"}
+
+    assert TRACE.load(json.dumps(record)).entries[0].message.role == "system"
+    assert again(TRACE, record) == record
+
+
 def test_an_answer_that_was_changed_is_not_written_as_it_was_recorded() -> None:
     transcript = TRACE.load(json.dumps(RECORD))
     lines = WEFT.dump(transcript)[0].replace(b"6.2 m", b"9.9 m")

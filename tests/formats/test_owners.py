@@ -378,3 +378,39 @@ def test_otel_attributes_carry_the_seal_of_reasoning() -> None:
     back = kind.load(written("otel"))
 
     assert back.entries[1].message.parts[0].provider_raw == SEALED
+
+
+def test_a_picture_in_a_later_step_of_a_uimessage_keeps_its_bytes() -> None:
+    kind = format_by_name("uimessage")
+    picture = {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,iVBORw=="}
+    words = {"type": "text", "text": "First."}
+    message = {"id": "m", "role": "assistant", "parts": [words, {"type": "step-start"}, picture]}
+
+    transcript = kind.load(json.dumps([message]))
+
+    assert [len(entry.message.parts) for entry in transcript.entries] == [1, 1]
+    reference = transcript.entries[1].message.parts[0].blob
+    assert reference is not None
+    assert transcript.entries[1].blobs.get_blob(reference) == b"\x89PNG"
+    assert json.loads(kind.dump(transcript)[0]) == [message]
+
+
+def test_otel_media_come_back_in_each_of_their_forms() -> None:
+    """As bytes, as an address, and as a file the provider has; a broken attribute stays what it is."""
+    kind = format_by_name("otel")
+    parts = [
+        {"type": "blob", "modality": "image", "mime_type": "image/png", "content": "iVBORw=="},
+        {"type": "uri", "modality": "audio", "uri": "https://harbour.example/bell.wav"},
+        {"type": "file", "modality": "video", "file_id": "f1"},
+        {"type": "file", "modality": "scent", "file_id": "f2"},
+        {"type": "tide_table", "rows": 3},
+    ]
+    messages = [{"role": "user", "parts": parts}]
+
+    transcript = kind.load(json.dumps(messages))
+
+    found = transcript.entries[0].message.parts
+    assert [part.type for part in found] == ["image", "audio", "video", "file", "provider"]
+    said = json.loads(kind.dump(transcript)[0])["gen_ai.input.messages"][0]["parts"]
+    assert [part["type"] for part in said] == ["blob", "uri", "file", "file", "tide_table"]
+    assert said[:3] == parts[:3]

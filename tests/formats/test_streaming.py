@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from hypothesis import strategies as st
 from tests.support.strategies import json_values
 from tests.support.transcripts import transcripts
 from tests.support.wire_messages import wire_messages
-from weft.canon import Entry, Message, Part, Transcript, gather
+from weft.canon import Entry, Message, Opening, Part, Stray, Transcript, gather
 from weft.errors import CodecError, UsageError
-from weft.formats import Ledger, Source, convert, format_by_name, jsonfeed
+from weft.formats import Ledger, Source, convert, converting, format_by_name, guess, jsonfeed
 from weft.formats.flatten import flattened
 from weft.formats.jsonfeed import JsonFeed, keys_of
 from weft.formats.wiremessages import MessageReader, is_usual
@@ -102,23 +104,108 @@ def _zstd(data: bytes) -> bytes:
     return compressed
 
 
+class Pipe(io.RawIOBase):
+    """Bytes that come a few at a time, and once."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._data.readinto(memoryview(buffer)[:1000])
+
+
 def test_a_pipe_is_looked_at_and_then_read_whole() -> None:
-    class Pipe(io.RawIOBase):
-        def __init__(self, data: bytes) -> None:
-            self._data = io.BytesIO(data)
-
-        def readable(self) -> bool:
-            return True
-
-        def readinto(self, buffer: Any) -> int:
-            return self._data.readinto(memoryview(buffer)[:1000])
-
     text = b'{"role":"user","content":"x"}\n' * 5000
     source = Source(io.BufferedReader(Pipe(text)))
 
     assert source.head.is_lines
     assert not source.can_rewind
     assert source.data() == text
+    packed = Source(io.BufferedReader(Pipe(gzip.compress(text))))
+    assert not packed.can_rewind
+    assert packed.data() == text
+
+
+def zipped(**files: str | bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return data.getvalue()
+
+
+def chat(title: str) -> dict[str, Any]:
+    said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [title]}, "recipient": "all"}
+    return {"title": title, "current_node": "n", "mapping": {"n": {"id": "n", "parent": None, "message": said}}}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"user.json": "{}", "conversations.json": json.dumps([chat("a"), chat("b")]), "chat.html": "<html>"},
+        {"x/conversations.json": json.dumps([chat("a"), chat("b")]), "__MACOSX/x/._conversations.json": b"\0"},
+        {"conversations-001.json": json.dumps([chat("b")]), "conversations-000.json": json.dumps([chat("a")])},
+        {"conversations-0.json": json.dumps([chat("a")]), "conversations-1.json": "[]", "conversations-10.json": "[]\n"}
+        | {"conversations-2.json": json.dumps([chat("b")], indent=1)},
+    ],
+)
+def test_an_export_is_read_from_the_zip_file_it_comes_in(files: dict[str, str | bytes], tmp_path: Path) -> None:
+    """Whole or in numbered files, from disk or through a pipe, and a second time."""
+    data = zipped(**files)
+    (tmp_path / "export.zip").write_bytes(data)
+    kind = format_by_name("chatgpt")
+
+    with Source.open(tmp_path / "export.zip") as source:
+        assert guess(source) is kind
+        for _ in range(2):
+            assert [each.session.title for each in kind.transcripts(source)] == ["a", "b"]
+            source.rewind()
+    piped = Source(io.BufferedReader(Pipe(data)))
+    assert [each.session.title for each in kind.transcripts(piped)] == ["a", "b"]
+    assert guess(data) is kind
+
+
+def test_a_zip_file_of_something_else_says_what_is_in_it() -> None:
+    with pytest.raises(CodecError, match=r"x\.zip: a zip file without a conversations\.json: it holds a\.txt, b\.txt"):
+        Source.of(zipped(**{"a.txt": "", "b.txt": ""}), "x.zip")
+    with pytest.raises(CodecError, match="and 2 more"):
+        Source.of(zipped(**{f"{name}.txt": "" for name in "abcdefg"}))
+    with pytest.raises(CodecError, match="it holds nothing"):
+        Source.of(zipped())
+
+
+def test_damage_in_a_packed_file_is_named_wherever_it_is() -> None:
+    """Not only in the bytes that are looked at first."""
+    chats = json.dumps([chat(f"{number:x}" * 40) for number in range(4_000)]).encode()
+    whole = zipped(**{"conversations.json": chats})
+    torn = bytearray(whole)
+    torn[len(torn) // 2 : len(torn) // 2 + 200] = bytes(200)
+    kind = format_by_name("chatgpt")
+
+    for data in (bytes(torn), gzip.compress(chats)[:-9000], _zstd(chats)[:-9000]):
+        reading = kind.transcripts(Source.of(data, "export"))
+        assert next(reading).session.title == "0" * 40
+        with pytest.raises(CodecError, match=r"export: it is compressed, and damaged|byte \d+: not JSON"):
+            list(reading)
+    with pytest.raises(CodecError, match="damaged"):
+        Source.of(whole[:-30])
+
+
+def test_a_large_export_is_unpacked_as_it_is_read() -> None:
+    """Sixty megabytes, packed to a few; the memory that takes is counted."""
+    import tracemalloc
+
+    one = json.dumps(chat("x" * 20_000))
+    data = zipped(**{"conversations.json": f"[{','.join([one] * 1500)}]"})
+    tracemalloc.start()
+    count = sum(1 for _ in format_by_name("chatgpt").transcripts(Source.of(data)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (count, peak < 12_000_000) == (1500, True)
 
 
 def test_text_that_is_not_utf8_is_named_by_its_line() -> None:
@@ -190,7 +277,7 @@ def test_usual_messages_are_read_as_ever(message: dict[str, Any]) -> None:
 def test_numbers_past_64_bits_are_kept() -> None:
     """J-02: the fast decoder would make a float of them."""
     line = b'{"role":"user","content":"x","extra":{"n":123456789012345678901234567890}}'
-    assert next(format_by_name("ndjson").transcripts(line)).entries[0].native == ("wire", json.loads(line))
+    assert next(format_by_name("ndjson").transcripts(line)).entries[0].native == ("wire", json.loads(line), None)
 
 
 def test_converting_holds_no_more_than_a_few_messages(tmp_path: Path) -> None:
@@ -231,3 +318,43 @@ def test_entries_that_are_late_are_like_any_other() -> None:
         late.id = "2"  # type: ignore[misc]
     read = next(gather(format_by_name("json").pieces(Source.of('[{"role":"u","content":""}]'))))
     assert [entry.id for entry in read.entries] == ["1"]
+
+
+def test_a_large_file_with_branches_is_read_twice_and_written_as_a_small_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is too large to be held while its branches are sorted out gives the same file and the same account."""
+    lines: list[dict[str, Any]] = [
+        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "High water?"}},
+        {"type": "user", "uuid": "u2", "parentUuid": None, "message": {"role": "user", "content": "Low water?"}},
+        {
+            "type": "assistant",
+            "uuid": "a2",
+            "parentUuid": "u2",
+            "message": {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "At noon."}]},
+        },
+    ]
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(f"{json.dumps({'sessionId': 's', **line})}\n" for line in lines))
+
+    def converted() -> tuple[bytes, Any]:
+        sink = io.BytesIO()
+        with Source.open(path) as source:
+            ledger = convert(source, sink, format_by_name("json"), of=format_by_name("claude-code"))
+        return sink.getvalue(), ledger.to_dict()
+
+    held = converted()
+    monkeypatch.setattr(converting, "HELD_BYTES", 0)
+
+    assert converted() == held
+    assert b"Low water?" in held[0]
+    assert b"High water?" not in held[0]
+
+
+def test_conversations_come_one_by_one_whatever_stands_between_them() -> None:
+    first, second = (Transcript.of([Message("user", (Part("text", name),))]) for name in ("one", "two"))
+    pieces = chain(first.pieces(), [Stray("x", "between")], second.pieces(), [Opening()])
+
+    found = [[piece.__class__.__name__ for piece in inner] for _, inner in converting.conversations(pieces)]
+
+    assert found == [["Opening", "Entry", "Closing"], ["Opening", "Entry", "Closing"], ["Opening"]]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json as stdlib_json
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,9 +14,10 @@ from hypothesis import strategies as st
 
 from tests.support.strategies import json_values
 from tests.support.wire_messages import wire_messages
+from weft.canon import UNTIMED, Message, Part, Transcript
 from weft.errors import CodecError
-from weft.formats import json, ndjson, toml
-from weft.formats.wiremessages import ABSENT
+from weft.formats import Source, convert, format_by_name, json, ndjson, toml, unaccounted
+from weft.formats.wiremessages import ABSENT, session_of
 
 USER = {"role": "user", "content": "tide?"}
 ANSWER = {"role": "assistant", "content": "06:10", "id": "a1"}
@@ -191,3 +195,93 @@ def test_facts_of_a_session_are_metadata_only_where_they_are_written_as_we_would
 
     assert transcript.session.extras == {"metadata": odd}
     assert json.decode(json.FORMAT.dump(transcript)[0].decode())["metadata"] == odd
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (float("inf"), "not a JSON number"),
+        ({1, 2}, "no form for set"),
+        ("\ud800", "half a character"),
+        ({"\ud800": 1}, "half a character"),
+        ([10**5000], "too many digits"),
+    ],
+)
+def test_what_toml_has_no_form_for_is_refused_by_its_place(value: Any, why: str) -> None:
+    """W-37, J-10: as a value it is an error."""
+    with pytest.raises(ValueError, match=why) as caught:
+        toml.encode([], {"a": [value]})
+    assert "metadata.a[0]" in str(caught.value) or why == "half a character"
+
+
+def test_times_given_as_such_are_written_as_toml_has_them() -> None:
+    """W-37."""
+    at = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+    assert toml.decode(toml.encode([], {"at": at, "day": at.date()}))["metadata"] == {
+        "at": "2026-03-01T09:00:00+00:00",
+        "day": "2026-03-01",
+    }
+
+
+@pytest.mark.parametrize("metadata", [None, [1, None], "half \ud800", {"a": None, "b": {"c": [None]}}, {"\ud800": 1}])
+def test_metadata_that_toml_cannot_say_is_told_of(metadata: Any) -> None:
+    """W-37: in a file it is left out and noted, so that a conversion goes on."""
+    kind = format_by_name("toml")
+    given_one = Transcript.of([Message("user", (Part("text", "x"),), timestamp=UNTIMED)], session_of(metadata))
+
+    written, ledger = kind.dump(given_one)
+
+    assert ledger.count > 0
+    assert unaccounted(given_one, kind.load(written), ledger.losses) == []
+
+
+def test_what_cannot_be_json_is_an_error_of_codecs() -> None:
+    """J-04: not a number is no JSON."""
+    for encode in (json.encode, ndjson.encode):
+        with pytest.raises(CodecError):
+            encode([{"role": "user", "content": "", "extra": {"x": float("nan")}}])
+    with pytest.raises(CodecError, match="not JSON"):
+        json.decode("[")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [('{"messages":1}', "list"), ('{"messages":[],"messages":[]}', "twice"), ("3", "list or an object")],
+)
+def test_json_that_is_no_file_of_messages_is_refused(text: str, why: str) -> None:
+    with pytest.raises(CodecError, match=why):
+        format_by_name("json").load(text)
+
+
+def test_metadata_after_the_messages_is_metadata_and_told_of_where_it_comes_too_late() -> None:
+    """A file is written as it is read; what its end says of all of it has no place in the lines before."""
+    text = '{"messages":[{"role":"user","content":"x"}],"metadata":{"title":"Tides","more":1}}'
+    sink = io.BytesIO()
+
+    assert format_by_name("json").load(text).session.title == "Tides"
+    ledger = convert(Source.of(text), sink, format_by_name("ndjson"), of=format_by_name("json"))
+
+    assert sink.getvalue() == b'{"role":"user","content":"x"}'
+    assert {loss.place for loss in ledger.losses} == {"session.title", "session.extras"}
+
+
+def test_a_fact_that_metadata_says_otherwise_is_told_of() -> None:
+    """Two names for one place: metadata as it was read wins, and the account says so."""
+    kind = format_by_name("json")
+    for metadata in ({"title": 5}, {"title": "Ebb"}, {"model": "m"}):
+        given_one = Transcript((), replace(session_of(ABSENT), title="Tides", extras={"metadata": metadata}))
+        written, ledger = kind.dump(given_one)
+
+        assert unaccounted(given_one, kind.load(written), ledger.losses) == []
+        assert stdlib_json.loads(written)["metadata"] == {"title": "Tides", **metadata}
+
+
+def test_a_session_beside_metadata_that_is_no_object_is_told_of() -> None:
+    session = replace(session_of([1, 2]), title="Tides", extras={"metadata": [1, 2], "codex": {"x": 1}})
+    kind = format_by_name("json")
+
+    written, ledger = kind.dump(Transcript((), session))
+
+    assert stdlib_json.loads(written) == {"metadata": [1, 2], "messages": []}
+    assert {loss.place for loss in ledger.losses} == {"session.title", "session.extras.codex"}

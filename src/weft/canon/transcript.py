@@ -162,11 +162,12 @@ class Entry(_OpenEntry):
         return entry  # type: ignore[no-any-return]  # it is a `cls` since the line above
 
     @classmethod
-    def late(cls, number: int, native: tuple[str, Any], read: Callable[[Any], tuple[Message, BlobStore]]) -> Entry:
+    def late(cls, number: int, native: tuple[str, Any, Any], read: Callable[[Any], tuple[Message, BlobStore]]) -> Entry:
         """Make the entry at a place (counted from 1) in a chain; all else of it is found when it is asked for.
 
-        `native` is the name of a form and the message in that form, which `read` turns into canon and which whoever
-        writes the same form may write as it is. It has to be sound, and no one may change it.
+        `native` is the name of a form, the message in that form, which `read` turns into canon, and perhaps its bytes
+        as they came: whoever writes the same form may write either as it is. It has to be sound, and no one may change
+        it.
         """
         entry: Any = _new(_OpenEntry)
         entry.native = native

@@ -8,16 +8,18 @@ format adds for itself, notes beside an entry and lines around them, changes not
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from weft.canon import Entry, Transcript, entry_to_dict, session_to_dict
+from weft.canon import Entry, Part, Transcript, Usage, session_to_dict, thaw
 from weft.formats.ledger import Loss
 from weft.jsontext import dumps
 
-_EXTRAS = re.compile(r"session\.extras|entries\[\d+\]\.extras")
 _WHOLE = re.compile(r"entries\[(\d+)\]")
+_PART_FIELDS = ("type", "text", "json", "tool_call_id", "tool_name", "tool_args", "tool_output", "provider_raw")
+_BLOB_FIELDS = ("sha256", "media_type", "kind", "size")
 
 __all__ = ["Difference", "differences", "unaccounted"]
 
@@ -64,7 +66,9 @@ def _covers(place: str, inner: str) -> bool:
 
 def differences(before: Transcript, after: Transcript, counts: Mapping[int, int] | None = None) -> Iterator[Difference]:
     """Give what differs, field by field. `counts` says of entries how many they have become, none or several."""
-    yield from _fields("session", session_to_dict(before.session), session_to_dict(after.session))
+    one, other = session_to_dict(before.session), session_to_dict(after.session)
+    for key in dict.fromkeys((*one, *other)):
+        yield from _fields(f"session.{key}", one.get(key), other.get(key))
     twins = yield from _entries(before, after, counts or {})
     yield from _shape(before, after, twins)
     strays = [(stray.format, stray.text) for stray in after.strays]
@@ -80,12 +84,14 @@ def _entries(
 ) -> Generator[Difference, None, dict[int, int]]:
     """Line the entries up and compare those that belong together; return which do, by index."""
     there = [index for index in range(len(before.entries)) for _ in range(counts.get(index, 1))]
-    left, right = [_key(before.entries[index]) for index in there], [_key(entry) for entry in after.entries]
     twins: dict[int, int] = {}
-    if len(left) == len(right):  # nothing is missing, so each is what it became
-        steps = [("replace", 0, len(left), 0, len(right))]
-    else:
-        steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()  # type: ignore[assignment]
+    if len(there) == len(after.entries):  # nothing is missing, so each is what it became
+        for i, (index, other) in enumerate(zip(there, after.entries, strict=True)):
+            twins[index] = i
+            yield from _entry(f"entries[{index}]", before.entries[index], other)
+        return twins
+    left, right = [_key(before.entries[index]) for index in there], [_key(entry) for entry in after.entries]
+    steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     for tag, i1, i2, j1, j2 in steps:
         if i2 - i1 == j2 - j1:
             for i, j in zip(there[i1:i2], range(j1, j2), strict=True):
@@ -100,34 +106,82 @@ def _entries(
 
 
 def _key(entry: Entry) -> bytes:
-    said = _said(entry)
     # Without what many formats leave out: attributes, and reasoning, which only its maker takes back.
-    parts = [part for part in said["message"]["parts"] if part["type"] not in ("annotation", "thinking")]
-    return dumps([said["message"].get("role"), [_gist(part) for part in parts]])
+    parts = [part for part in entry.message.parts if part.type not in ("annotation", "thinking")]
+    return dumps([entry.message.role, [_gist(part) for part in parts]])
 
 
-def _gist(part: Mapping[str, Any]) -> Any:
+def _gist(part: Part) -> Any:
     """Give what a part says, without what is said about it."""
-    return [part.get(key) for key in ("type", "text", "tool_call_id", "tool_name", "tool_args", "tool_output")]
-
-
-def _said(entry: Entry) -> dict[str, Any]:
-    """Give an entry as plain data; a blob by its digest, for its id is the store's."""
-    said = entry_to_dict(entry)
-    for part in said["message"]["parts"]:
-        if "blob" in part:
-            del part["blob"]["id"]
-    return said
+    return [part.type, part.text, part.tool_call_id, part.tool_name, part.tool_args, part.tool_output]
 
 
 def _entry(place: str, before: Entry, after: Entry) -> Iterator[Difference]:
-    one, other = _said(before), _said(after)
-    for said in (one, other):
-        said.pop("parent_ids", None)
-    if before.id.isdecimal():
-        one.pop("id")
-        other.pop("id")
-    yield from _fields(place, one, other)
+    """Compare two entries but for what they continue. Most of both is the same, so only what differs is written out."""
+    if before.id != after.id and not before.id.isdecimal():
+        yield Difference(f"{place}.id", before.id, after.id)
+    one, other = before.message, after.message
+    if one.role != other.role:
+        yield Difference(f"{place}.message.role", one.role, other.role)
+    yield from _parts(f"{place}.message.parts", one.parts, other.parts)
+    for name in ("id", "provider", "turn_id"):
+        if (said := getattr(one, name)) != (found := getattr(other, name)):
+            yield Difference(f"{place}.message.{name}", said, found)
+    yield from _fields(f"{place}.message.timestamp", _said_time(before), _said_time(after))
+    for name in ("model", "finish_reason"):
+        if (said := getattr(before, name)) != (found := getattr(after, name)):
+            yield Difference(f"{place}.{name}", said, found)
+    if before.usage is not after.usage:
+        yield from _fields(f"{place}.usage", _said_usage(before.usage), _said_usage(after.usage))
+    yield from _notes(f"{place}.extras", before.extras, after.extras)
+
+
+def _parts(place: str, before: Sequence[Part], after: Sequence[Part]) -> Iterator[Difference]:
+    if len(before) + 1 == len(after) and _is_own_note(after[-1]):
+        after = after[:-1]
+    if len(before) != len(after):
+        yield Difference(place, [part.type for part in before], [part.type for part in after])
+        return
+    for index, (one, other) in enumerate(zip(before, after, strict=True)):
+        for name in _PART_FIELDS:
+            said, found = getattr(one, name), getattr(other, name)
+            if said is not found and not _same(said, found):
+                yield from _fields(f"{place}[{index}].{name}", thaw(said), thaw(found))
+        if one.blob is not other.blob and _blob(one) != _blob(other):
+            yield from _fields(f"{place}[{index}].blob", _blob(one), _blob(other))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same JSON: 1, 1.0 and true are three."""
+    kind = one.__class__
+    if kind is not other.__class__:
+        return False
+    if kind is MappingProxyType or kind is dict:
+        return one.keys() == other.keys() and all(_same(item, other[key]) for key, item in one.items())
+    if kind is tuple or kind is list:
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
+
+
+def _is_own_note(part: Part) -> bool:
+    """Tell whether a part says no more than how a dialect spelt the message."""
+    return part.type == "annotation" and part.json is not None and part.json.keys() == {"extra"}
+
+
+def _blob(part: Part) -> dict[str, Any] | None:
+    """Give a blob by its digest, for its id is the store's."""
+    return None if part.blob is None else {name: getattr(part.blob, name) for name in _BLOB_FIELDS}
+
+
+def _said_time(entry: Entry) -> str | None:
+    return None if entry.timestamp is None else entry.timestamp.isoformat()
+
+
+def _said_usage(usage: Usage | None) -> dict[str, Any]:
+    if usage is None:
+        return {}
+    counts = {name: getattr(usage, name) for name in ("input_tokens", "output_tokens", "total_tokens")}
+    return {**counts, "provider_usage": thaw(usage.provider_usage)}
 
 
 def _shape(before: Transcript, after: Transcript, twins: Mapping[int, int]) -> Iterator[Difference]:
@@ -153,12 +207,16 @@ def _shape(before: Transcript, after: Transcript, twins: Mapping[int, int]) -> I
 
 def _fields(place: str, before: Any, after: Any) -> Iterator[Difference]:
     """Compare two values of plain data, as deep as they go."""
-    if _EXTRAS.fullmatch(place):
+    if place == "session.extras":
         yield from _notes(place, before or {}, after or {})
         return
     if before.__class__ is dict or after.__class__ is dict:
         before, after = ({} if side is None else side for side in (before, after))
-    if isinstance(before, dict) and isinstance(after, dict) and (before or after):
+        if not before or not after:  # gone, or new: one thing, whatever is in it
+            if before or after:
+                yield Difference(place, before or None, after or None)
+            return
+    if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             yield from _fields(f"{place}.{key}", before.get(key), after.get(key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):

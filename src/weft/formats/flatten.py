@@ -1,7 +1,8 @@
 """One branch of a conversation, for formats that know no others: the current one, oldest first.
 
 What is beside it is noted as lost. A transcript is held while its branches are sorted out; where it can be read twice
-it need not be: the first reading keeps sixteen bytes an entry, the second passes on what is on the way.
+it need not be: the first reading keeps sixteen bytes an entry, the second passes on what is on the way, and says at the
+beginning what the first learned of the session at the end.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from weft.canon import EMPTY, Closing, Entry, Opening, Piece, gather
+from weft.canon import EMPTY, Closing, Entry, Opening, Piece, Session, gather
 from weft.formats.ledger import Ledger
 
 __all__ = ["flattened"]
 
 Way = bytearray | None  # a flag an entry: is it on the current branch? None: all of them are, one after the other
+Found = tuple[Way, Session | None]  # of a transcript: its way, and its session if only its end told it
 
 
 def flattened(
@@ -31,7 +33,7 @@ def flattened(
 
     `again` gives the pieces a second time.
     """
-    ways: deque[Way] = deque()
+    ways: deque[Found] = deque()
     if again is None:
         pieces = _held(pieces, ways)
     else:
@@ -55,9 +57,9 @@ def flattened(
             before, last = (entry.id,), entry.id
             yield entry
         elif isinstance(piece, Opening):
-            way = ways.popleft() if ways else None
+            way, session = ways.popleft() if ways else (None, None)
             at, before, last = 0, (), None
-            yield piece
+            yield piece if session is None else Opening(session)
         elif isinstance(piece, Closing):
             if piece.current not in (None, last):
                 ledger.lost_of_whole("current", "which entry is current", f"in {name}, it is the last one", "changed")
@@ -73,14 +75,14 @@ def _after(entry: Entry, parents: tuple[str, ...]) -> Entry:
     )
 
 
-def _held(pieces: Iterator[Piece], ways: deque[Way]) -> Iterator[Piece]:
+def _held(pieces: Iterator[Piece], ways: deque[Found]) -> Iterator[Piece]:
     """Pass transcripts on one at a time, each after its way was found."""
     for transcript in gather(pieces):
         _survey(transcript.pieces(), ways)
         yield from transcript.pieces()
 
 
-def _survey(pieces: Iterator[Piece], ways: deque[Way]) -> None:
+def _survey(pieces: Iterator[Piece], ways: deque[Found]) -> None:
     """Find the way of each transcript. Ids are kept as their hashes: a file may have millions."""
     ids, parents = array("q"), array("q")
     joined: dict[int, list[int]] = {}
@@ -96,7 +98,8 @@ def _survey(pieces: Iterator[Piece], ways: deque[Way]) -> None:
                 joined[len(ids) - 1] = [hash(parent) for parent in piece.parent_ids]
         elif isinstance(piece, Closing):
             is_last = piece.current is None or before == (piece.current,)
-            ways.append(None if is_chain and is_last else _way(ids, parents, joined, piece.current))
+            way = None if is_chain and is_last else _way(ids, parents, joined, piece.current)
+            ways.append((way, piece.session))
             ids, parents, joined = array("q"), array("q"), {}
             before, is_chain = (), True
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from itertools import count
 from typing import Any, cast
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -68,11 +70,19 @@ def heard(name: str, said: Sequence[Any], blobs: BlobStore, where: str = "") -> 
     return tuple(renewed(message) for message in messages)
 
 
+@cache
+def _bare_spec(name: str) -> RunSpec:
+    tongue = dialect(name)
+    return RunSpec(tongue.provider, tongue.endpoint, "")
+
+
 def spoken(name: str, messages: Iterable[Message], blobs: BlobStore, policy: Policy = CROSSING) -> list[Any]:
     """Write messages as the dialect `name` has them."""
-    tongue = dialect(name)
-    body = tongue.encode_request(tuple(messages), RunSpec(tongue.provider, tongue.endpoint, ""), blobs, policy).body
-    return list(thaw(body.get(_PLACE[name]) or ()))
+    body = dialect(name).encode_request(tuple(messages), _bare_spec(name), blobs, policy).body
+    said = body.get(_PLACE[name]) or ()
+    if isinstance(said, str):  # the Responses API's short form of one prompt
+        return [{"role": "user", "content": said}]
+    return list(thaw(said))
 
 
 def renewed(
@@ -174,11 +184,17 @@ def picture(media_type: str) -> str:
 
 
 def objects(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the objects of a file with their places: those of an array, those of lines, or the only one there is."""
+    """Give the objects of a file with their places: those of an array, those of lines, or the only one there is.
+
+    Of several arrays too, one after the other: an export may be in several files.
+    """
     if source.head.is_array:
         feed = source.json_feed()
-        for number, value in enumerate(feed.elements()):
-            yield f"[{number}]", need_object(value, f"[{number}]")
+        numbers = count()
+        while feed.peek() == "[":
+            for value in feed.elements():
+                place = f"[{next(numbers)}]"
+                yield place, need_object(value, place)
         feed.end()
     elif source.head.is_lines:
         for number, value in source.json_lines():

@@ -138,13 +138,21 @@ class JsonFeed:
         return None
 
     def _end_of_value(self) -> int:
-        """Find the end of the value at `_at`, reading on as far as it takes."""
-        while (end := value_end(self._data, self._at)) < 0:
+        """Find the end of the value at `_at`, reading on as far as it takes, and looking at nothing twice."""
+        is_container = self._data[self._at] in _OPENING
+        seen, depth = 0, 0
+        while True:
+            if is_container:
+                end, at, depth = _container_end(self._data, self._at + seen, depth)
+                seen = at - self._at
+            else:
+                end = value_end(self._data, self._at)
+            if end >= 0:
+                return end
             if not self._more():
                 if chr(self._data[self._at]) in '[{"':
                     raise self._error("it ends in the middle of a value")
                 return len(self._data)  # a number, or true: nothing else says where it ends
-        return end
 
     def _decoded(self, end: int, loads: Callable[[bytes], Any] = jsontext.loads) -> Any:
         raw = self._data[self._at : end]
@@ -187,7 +195,12 @@ def value_end(data: bytes, at: int) -> int:
         end = _SCALAR.match(data, at).end()  # type: ignore[union-attr]  # it always matches
         # A comma where a value should be is one byte of nonsense, for whoever decodes it to refuse.
         return -1 if end == len(data) else max(end, at + 1)
-    depth, size = 0, len(data)
+    return _container_end(data, at, 0)[0]
+
+
+def _container_end(data: bytes, at: int, depth: int) -> tuple[int, int, int]:
+    """Count brackets from `at` on, `depth` of which are open; give the end or -1, and where and how deep to go on."""
+    size = len(data)
     while (at := _TO_BRACKET.match(data, at).end()) < size:  # type: ignore[union-attr]
         found = data[at]
         if found in _OPENING:
@@ -195,13 +208,14 @@ def value_end(data: bytes, at: int) -> int:
         elif found in _CLOSING:
             depth -= 1
             if not depth:
-                return at + 1
-        elif (at := _string_end(data, at)) < 0:  # a string that does not end here, or is too full of escapes
-            return -1
+                return at + 1, at + 1, 0
+        elif (end := _string_end(data, at)) < 0:  # a string that does not end here, or is too full of escapes
+            return -1, at, depth
         else:
+            at = end
             continue
         at += 1
-    return -1
+    return -1, at, depth
 
 
 def _string_end(data: bytes, at: int) -> int:

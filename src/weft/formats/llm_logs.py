@@ -188,6 +188,8 @@ class _Tree:
             return None
         found = []
         for piece in pieces:
+            if not isinstance(piece, Mapping):
+                continue
             if "literal" in piece:
                 found.append(str(piece["literal"]))
                 continue

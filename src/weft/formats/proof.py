@@ -45,5 +45,8 @@ def _why(name: str, difference: Difference) -> tuple[str, Fate]:
 
 def _what(place: str) -> str:
     """Name a thing by its place: the last field of it."""
+    last = place.rpartition(".")[2]
+    if last.isidentifier():
+        return last.replace("_", " ")
     found = _FIELD.search(place)
     return found[1].replace("_", " ") if found else "a field"

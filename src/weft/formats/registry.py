@@ -12,7 +12,7 @@ from importlib import import_module
 
 from weft.errors import UsageError
 from weft.formats.format import Format
-from weft.formats.source import HEAD_BYTES, Head, Source
+from weft.formats.source import Head, Source
 from weft.plugins import added
 
 __all__ = ["FORMATS", "format_by_name", "formats", "guess", "guess_by_name", "register"]
@@ -105,7 +105,7 @@ def guess(given: Source | bytes | str | os.PathLike[str]) -> Format | None:
     if isinstance(given, os.PathLike):
         with Source.open(given) as source:
             return guess(source)
-    head = given.head if isinstance(given, Source) else Head(Source.of(given[:HEAD_BYTES]).head.data)
+    head = Source.of(given).head
     best, best_score = None, 0.0
     for each in formats():
         if each.read is None:

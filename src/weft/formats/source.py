@@ -1,11 +1,10 @@
 """Where a format reads from: bytes that come in order, a name to guess by, and the first of them to look at.
 
-Compressed files (gzip, zstandard) are opened as what is in them. Nothing here is read before it is asked for.
+Packed files (gzip, zstandard, zip) are opened as what is in them. Nothing here is read before it is asked for.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 from collections.abc import Callable, Iterator
@@ -19,13 +18,12 @@ from weft.blobs import InMemoryBlobStore
 from weft.canon import NO_BLOBS
 from weft.errors import CodecError, UsageError
 from weft.formats.jsonfeed import JsonFeed, keys_of
+from weft.formats.packed import CHUNK_BYTES, unpacked
 
 __all__ = ["Head", "Shelf", "Source"]
 
 HEAD_BYTES = 1 << 16
-CHUNK_BYTES = 1 << 20
 _BOM = b"\xef\xbb\xbf"
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 class Source:
@@ -38,7 +36,9 @@ class Source:
         self.name = name
         self.bad_lines: list[CodecError] | None = None  # where lines that are no JSON go, if they are to be passed over
         self.path = path
-        self._file, self._head = _unpacked(*_begun(file), name)
+        file, head = _begun(file)
+        inner = unpacked(file, head, name)
+        self._file, self._head = (file, head) if inner is None else _begun(inner)
 
     @classmethod
     def of(cls, given: bytes | str | os.PathLike[str] | BinaryIO | Source, name: str = "") -> Source:
@@ -231,30 +231,6 @@ def _filled(file: BinaryIO) -> bytes:
     while len(head) < HEAD_BYTES and (more := file.read(HEAD_BYTES - len(head))):
         head += more
     return head
-
-
-def _unpacked(file: BinaryIO, head: bytes, name: str) -> tuple[BinaryIO, bytes]:
-    if head.startswith(_GZIP):
-        inner: BinaryIO = io.BufferedReader(gzip.GzipFile(fileobj=file), CHUNK_BYTES)
-    elif head.startswith(_ZSTD):
-        inner = io.BufferedReader(_zstd(file), CHUNK_BYTES)
-    else:
-        return file, head
-    try:
-        return _begun(inner)
-    except (OSError, EOFError, ValueError) as problem:
-        raise CodecError(f"it is compressed, and damaged: {problem}", where=name or "the file") from problem
-
-
-def _zstd(file: BinaryIO) -> Any:
-    try:
-        from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - from 3.14 on
-    except ImportError:
-        try:
-            from backports import zstd  # type: ignore[no-redef,import-not-found,unused-ignore]  # noqa: PLC0415
-        except ImportError:
-            raise UsageError("reading .zst files needs the extra: pip install 'weft[zstd]'") from None
-    return zstd.ZstdFile(file)
 
 
 class _Rewound(io.RawIOBase):

@@ -108,8 +108,12 @@ def _block(message: Mapping[str, Any]) -> str:
 
 def _is_sayable(message: Mapping[str, Any]) -> bool:
     """Tell whether the commands can say a message; else it is written raw [W-63]."""
-    if is_usual(message) and len(message) == 2:
-        return _is_utf8(message["role"]) and _is_utf8(message["content"])
+    if is_usual(message):  # of texts alone
+        calls = message.get("tool_calls")
+        if calls is None:
+            return all(map(_is_utf8, message.values()))
+        said = (message["role"], message["content"], *(text for call in calls for text in call.values()))
+        return bool(calls) and all(map(_is_utf8, said))
     if not message.keys() <= FIELDS or any(value is None for value in message.values()):
         return False
     texts = [message[key] for key in FIELDS - {"tool_calls", "extra"} if key in message]

@@ -28,6 +28,7 @@ from weft.formats.wiremessages import (
     NoNullError,
     ShapeError,
     decoded_shape,
+    is_fact,
     session_of,
     told,
     without_raw_bytes,
@@ -213,18 +214,18 @@ def _sayable(metadata: Any, ledger: Ledger) -> Any:
     found: set[str] = set()
     if not isinstance(metadata, Mapping):
         cleaned = _cleaned(metadata, found)
-        for problem in sorted(found):
+        for problem in sorted(found) if metadata is not None else [_NO_NULL]:
             ledger.lost_of_whole("session.extras.metadata", "metadata", problem)
         return ABSENT if cleaned is None else cleaned
     kept = {}
     for key, value in metadata.items():
         found = set()
-        cleaned = _cleaned(value, found)
+        name, cleaned = _cleaned(key, found), _cleaned(value, found)
         for problem in sorted(found) if value is not None else [_NO_NULL]:
-            for place in (f"session.{key}", f"session.extras.metadata.{key}"):
-                ledger.lost_of_whole(place, f"the session's {key}", problem, "changed")
+            place = f"session.{key}" if is_fact(key, value) else "session.extras.metadata"
+            ledger.lost_of_whole(place, f"the session's {key}", problem, "changed")
         if value is not None:
-            kept[_cleaned(key, found)] = cleaned
+            kept[name] = cleaned
     return kept
 
 

@@ -74,23 +74,28 @@ def _entries(said: dict[str, Any], number: int, before: tuple[str, ...], shelf: 
     if not isinstance(parts, list):  # as version 4 had it
         parts = [{"type": "text", "text": said["content"]}] if isinstance(said.get("content"), str) else []
     spans = list(_spans(parts, role, shelf))
+    blobs = shelf.taken()  # of all steps: they were read at once
     kept = rest(said, "id", "role", "parts")
     for index, (who, found, is_step) in enumerate(spans):
         is_last = index == len(spans) - 1
         own = names.unique(name if is_last else f"{name}/{index + 1}")
-        ours: dict[str, Any] = {"step": True} if is_step else {}
+        ours: dict[str, Any] = {} if is_step is None else {"step": is_step}
         if is_last:
             ours |= kept
         extras = {NAME: ours} if ours else {}
-        yield Entry(own, Message(who, found, name, timestamp=UNTIMED), before, extras=extras, blobs=shelf.taken())
+        yield Entry(own, Message(who, found, name, timestamp=UNTIMED), before, extras=extras, blobs=blobs)
         before = (own,)
 
 
-def _spans(parts: list[Any], role: Role, shelf: Shelf) -> Iterator[tuple[Role, list[Part], bool]]:
-    """Give what one message is made of: steps, each with the results of its calls after it."""
+def _spans(parts: list[Any], role: Role, shelf: Shelf) -> Iterator[tuple[Role, list[Part], bool | None]]:
+    """Give what one message is made of: steps, each with the results of its calls after it.
+
+    With each, whether its beginning is marked; None where there is nothing to mark.
+    """
     said: list[Part] = []
     results: list[Part] = []
-    is_step, given = False, False
+    is_step: bool | None = None
+    given = False
     for part in parts:
         kind = part.get("type") if isinstance(part, dict) else None
         is_call = isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool")
@@ -99,7 +104,7 @@ def _spans(parts: list[Any], role: Role, shelf: Shelf) -> Iterator[tuple[Role, l
                 given = True
                 yield role, said, is_step
                 if results:
-                    yield "tool", results, False
+                    yield "tool", results, None
                 said, results = [], []
             is_step = kind == "step-start"
             if is_step:
@@ -113,7 +118,7 @@ def _spans(parts: list[Any], role: Role, shelf: Shelf) -> Iterator[tuple[Role, l
     if said or results or not given:
         yield role, said, is_step
         if results:
-            yield "tool", results, False
+            yield "tool", results, None
 
 
 def _part(part: Any, shelf: Shelf) -> Part:
@@ -165,7 +170,7 @@ def _encode(transcript: Transcript) -> bytes:
     for entry in transcript.linear():
         message = entry.message
         ours = dict(thaw(entry.extras.get(NAME, {})))
-        is_step = ours.pop("step", False)
+        is_step = ours.pop("step", None)
         if message.role == "tool" and messages and messages[-1]["role"] == "assistant":
             for part in message.parts:
                 _answer(calls, part, messages[-1])
@@ -177,7 +182,7 @@ def _encode(transcript: Transcript) -> bytes:
         if not (same and (messages[-1]["id"] == name.partition("/")[0] or is_step)):
             messages.append({"id": name.partition("/")[0], "role": role, "parts": []})
         parts: list[Any] = messages[-1]["parts"]
-        if is_step or (same and parts):
+        if is_step or (is_step is None and same and parts):
             parts.append({"type": "step-start"})
         for part in message.parts:
             if (said := _said(part, entry)) is not None:

@@ -57,6 +57,7 @@ __all__ = [
     "ShapeError",
     "decoded_shape",
     "dumps",
+    "is_fact",
     "is_usual",
     "kept_extras",
     "metadata_of",
@@ -77,7 +78,7 @@ NOTES = {
 }
 
 
-# The forms in which entries carry a wire message: any, and one of texts alone.
+# The forms in which entries carry a wire message: any, and one of texts alone; that one with its line, if it had one.
 WIRE, USUAL = "wire", "wire of texts"
 
 
@@ -135,7 +136,7 @@ def session_of(metadata: Any, extras: Mapping[str, Any] = EMPTY) -> Session:
     facts: Json = {}
     rest = metadata
     if isinstance(metadata, Mapping) and metadata:
-        facts = {key: value for key, value in metadata.items() if _is_fact(key, value)}
+        facts = {key: value for key, value in metadata.items() if is_fact(key, value)}
         rest = {key: value for key, value in metadata.items() if key not in facts}
     kept = dict(extras)
     if rest or not facts:
@@ -143,7 +144,7 @@ def session_of(metadata: Any, extras: Mapping[str, Any] = EMPTY) -> Session:
     return session_from_dict({**facts, "extras": kept})
 
 
-def _is_fact(key: str, value: Any) -> bool:
+def is_fact(key: str, value: Any) -> bool:
     """Tell whether a member of the metadata is a fact we know, written as we would write it."""
     if key == "extras" or not value:
         return False
@@ -164,6 +165,10 @@ def metadata_of(session: Session, ledger: Ledger, name: str, *, own: str = "") -
         return facts or ABSENT
     metadata = extras["metadata"]
     if isinstance(metadata, dict):
+        for key, value in metadata.items():
+            if key in facts or is_fact(key, value):
+                for place in (f"session.{key}", "session.extras.metadata"):
+                    ledger.lost_of_whole(place, f"the session's {key}", f"the metadata has another {key}", "changed")
         return {**facts, **metadata}
     for key in facts:
         why = "the metadata is not an object, so nothing can be added to it"
@@ -188,7 +193,7 @@ class MessageReader:
         kind = USUAL if is_usual(message) else WIRE
         if kind is WIRE:
             check_message(message, where or f"messages[{self._number}]")
-        return self._entry((kind, message))
+        return self._entry((kind, message, None))
 
     def take(self, raw: bytes, line: int | None = None) -> Entry:
         """Take the next message as JSON; ValueError if it is none.
@@ -199,16 +204,16 @@ class MessageReader:
             message = orjson.loads(raw)
             if is_usual(message):
                 self._number = number = self._number + 1
-                return _late_entry(number, (USUAL, message), _read)
+                return _late_entry(number, (USUAL, message, None if line is None else raw), _read)
         except orjson.JSONDecodeError:
             pass
         message = jsontext.loads(raw)
         where = f"messages[{self._number}]" if line is None else f"line {line}"
         if message.__class__ is not dict:
             raise ShapeError(f"must be an object, not {type(message).__name__}", where=where)
-        return self._entry((WIRE, check_message(message, where)))
+        return self._entry((WIRE, check_message(message, where), None))
 
-    def _entry(self, native: tuple[str, Json]) -> Entry:
+    def _entry(self, native: tuple[str, Json, bytes | None]) -> Entry:
         self._number += 1
         return _late_entry(self._number, native, _read)
 
@@ -251,8 +256,10 @@ def _read(message: Json) -> tuple[Message, BlobStore]:
     role = message["role"]
     if len(message) == 2 and message["content"].__class__ is str and role in ROLES and role != "tool":
         return Message(role, (frozen_part("text", message["content"]),), None, None, None, UNTIMED), NO_BLOBS
+    if (usual := _read_usual(message)) is not None:
+        return usual, NO_BLOBS
     shelf = Shelf()
-    read = _read_usual(message) or decode_message(message, shelf.store)
+    read = decode_message(message, shelf.store)
     return Message(read.role, read.parts, read.id, read.provider, read.turn_id, UNTIMED), shelf.taken()
 
 
@@ -265,7 +272,8 @@ def _read_usual(message: Json) -> Message | None:
     if role == "tool":
         if keys != _RESULT or message["call_id"] is None or not message["call_id"]:
             return None
-        return Message("tool", (frozen_part("tool_result", tool_call_id=message["call_id"], tool_output=content),))
+        part = frozen_part("tool_result", tool_call_id=message["call_id"], tool_output=content)
+        return Message("tool", (part,), None, None, None, UNTIMED)
     if role != "assistant" or keys != _CALLING or not message["tool_calls"]:
         return None
     parts = [frozen_part("text", content)]
@@ -280,7 +288,7 @@ def _read_usual(message: Json) -> Message | None:
                 "tool_call", tool_call_id=call["id"], tool_name=call["name"], tool_args=arguments, provider_raw=raw
             )
         )
-    return Message("assistant", tuple(parts))
+    return Message("assistant", tuple(parts), None, None, None, UNTIMED)
 
 
 _RESULT = {"role", "content", "call_id"}
@@ -312,7 +320,7 @@ def told_as_json(pieces: Iterator[Piece], ledger: Ledger, name: str, *, own: str
         if piece.__class__ is Entry:
             native = piece.native
             if native is not None and native[0] is USUAL:
-                yield orjson.dumps(native[1])
+                yield native[2].strip() if native[2] is not None else orjson.dumps(native[1])
             else:
                 for message in _said(piece, ledger, name):
                     yield dumps(message, ledger)

@@ -1,0 +1,122 @@
+"""Transcripts into the store and out again: what a turn can hold, the names on ends, and what is told of the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+import weft
+from weft.blobs import InMemoryBlobStore
+from weft.canon import UNTIMED, Entry, Message, Part, Session, Transcript, Usage
+from weft.errors import BookmarkConflictError
+from weft.threads import import_transcript, transcript_of
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def said(role: str, *parts: Part | str, at: datetime = UNTIMED) -> Message:
+    return Message(role, [Part("text", part) if isinstance(part, str) else part for part in parts], timestamp=at)  # type: ignore[arg-type]
+
+
+def taken(store: weft.Store, transcript: Transcript, bookmark: str | None = None) -> weft.threads.ImportedTranscript:
+    return import_transcript(store, transcript, blobs=InMemoryBlobStore(), bookmark=bookmark)
+
+
+def test_a_result_without_a_name_gets_that_of_its_call(sqlite_store: weft.Store) -> None:
+    """R-6: a turn's result names its tool; many files leave that to the call."""
+    call = Part("tool_call", tool_call_id="k", tool_name="depth", tool_args={})
+    result = Part("tool_result", tool_call_id="k", tool_output="6.2 m")
+
+    done = taken(sqlite_store, Transcript.of([said("user", "Depth?"), said("assistant", call), said("tool", result)]))
+
+    last = sqlite_store.context(done.ends[0]).messages[-1]
+    assert [(part.tool_name, part.tool_output) for part in last.parts] == [("depth", "6.2 m")]
+
+
+def test_hints_for_caching_stay_behind_and_other_notes_are_kept(sqlite_store: weft.Store) -> None:
+    """The same question with and without a hint is the same turn."""
+    hint = Part("annotation", json={"cache": {"type": "ephemeral"}})
+    noted = Part("annotation", json={"cache": {"type": "ephemeral"}, "tag": "tides"})
+
+    plain = taken(sqlite_store, Transcript.of([said("user", "When?")]))
+    hinted = taken(sqlite_store, Transcript.of([said("user", "When?", hint)]))
+    tagged = taken(sqlite_store, Transcript.of([said("user", "When?", noted)]))
+
+    assert hinted.ends == plain.ends
+    assert (hinted.new_turns, tagged.new_turns) == (0, 1)
+    parts = sqlite_store.context(tagged.ends[0]).messages[0].parts
+    assert [part.json for part in parts if part.type == "annotation"] == [{"tag": "tides"}]
+
+
+def test_a_picture_whose_bytes_are_gone_is_told_of_and_the_rest_is_stored(sqlite_store: weft.Store) -> None:
+    elsewhere = InMemoryBlobStore()
+    picture = Part("image", blob=elsewhere.put_blob(b"\x89PNG", media_type="image/png", kind="image"))
+
+    done = taken(sqlite_store, Transcript.of([said("user", "See:", picture)]))
+
+    assert done.dropped == ["1.parts[1]: the bytes of this image are not there"]
+    assert [part.text for part in sqlite_store.context(done.ends[0]).messages[0].parts] == ["See:"]
+
+
+def test_what_is_known_of_an_answer_comes_back(sqlite_store: weft.Store) -> None:
+    """Model, why it ended, tokens and time; tokens in a provider's own words where there are no others."""
+    counted = Entry("2", said("assistant", "6.2 m", at=NOON), ("1",), "mint-1", "stop", Usage(3, 4, 7))
+    worded = Entry("3", said("assistant", "Or so."), ("2",), usage=Usage(provider_usage={"units": 2}))
+    done = taken(sqlite_store, Transcript((Entry("1", said("user", "Depth?")), counted, worded), Session()))
+
+    _, first, second = transcript_of(sqlite_store, [done.ends[0]]).entries
+
+    assert (first.model, first.finish_reason, first.usage, first.message.timestamp) == (
+        "mint-1",
+        "stop",
+        Usage(3, 4, 7),
+        NOON,
+    )
+    assert second.usage == Usage(provider_usage={"units": 2})
+
+
+def test_names_that_cannot_be_bookmarks_are_made_some(sqlite_store: weft.Store) -> None:
+    """A-3: a bookmark is never taken for the id of a turn."""
+    one = Transcript.of([said("user", "One")])
+    turn_id = taken(sqlite_store, one).ends[0]
+
+    assert taken(sqlite_store, one, turn_id).heads == {f"{turn_id}-": turn_id}
+    assert taken(sqlite_store, one, " \n ").heads == {"imported": turn_id}
+    assert taken(sqlite_store, one, "high \t water").heads == {"high water": turn_id}
+
+
+def test_a_name_someone_else_has_is_left_to_them(sqlite_store: weft.Store) -> None:
+    mine = sqlite_store.add_turn("Mine", bookmark="tides")
+    given_one = Transcript.of([said("user", "Theirs")])
+
+    done = taken(sqlite_store, given_one, "tides")
+
+    assert done.heads == {"tides-2": done.ends[0]}
+    assert sqlite_store.find("tides") == mine.id
+    assert taken(sqlite_store, given_one, "tides").heads == done.heads
+
+
+def test_a_name_that_went_on_here_stays_where_it_is(sqlite_store: weft.Store) -> None:
+    """What was continued since the last import leads to more than the file has."""
+    given_one = Transcript.of([said("user", "When?")])
+    done = taken(sqlite_store, given_one, "tides")
+    later = sqlite_store.add_turn("Here", continues=done.ends[0], bookmark="tides", move_bookmark=True)
+
+    assert taken(sqlite_store, given_one, "tides").heads == {"tides": done.ends[0]}
+    assert sqlite_store.find("tides") == later.id
+
+
+def test_a_hundred_bookmarks_of_one_name_are_enough(sqlite_store: weft.Store) -> None:
+    for number in range(1, 100):
+        sqlite_store.add_turn(f"Mine {number}", bookmark="t" if number == 1 else f"t-{number}")
+
+    with pytest.raises(BookmarkConflictError, match="a hundred"):
+        taken(sqlite_store, Transcript.of([said("user", "Theirs")]), "t")
+
+
+def test_an_empty_transcript_is_nothing(sqlite_store: weft.Store) -> None:
+    done = taken(sqlite_store, Transcript(session=replace(Session(), title="Empty")), "tides")
+
+    assert (done.heads, done.ends, done.new_turns) == ({}, [], 0)
