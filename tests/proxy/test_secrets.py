@@ -15,6 +15,7 @@ import subprocess
 import sys
 from asyncio import StreamReader as Reader
 from asyncio import StreamWriter as Writer
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -50,7 +51,12 @@ def spellings(secret: str) -> dict[str, bytes]:
 
 
 def everything(folder: Path) -> bytes:
-    return b"\0".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    """Read every file, while a recorder makes and renames some of them."""
+    found = []
+    for file in [*folder.rglob("*")]:
+        with suppress(FileNotFoundError, IsADirectoryError):
+            found.append(file.read_bytes())
+    return b"\0".join(found)
 
 
 def holds(data: bytes, secret: str) -> list[str]:
