@@ -6,7 +6,6 @@ tells, else the bodies. A record that is no conversation is kept as a stray line
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -34,19 +33,10 @@ from weft.formats.entryblobs import EntryBlobs
 from weft.formats.format import Format, carrying
 from weft.formats.proof import proven
 from weft.formats.source import Head, Source
-from weft.wire import CROSSING, FAITHFUL, Dialect, StreamReader, detect, dialect, forms_of, put_forms
+from weft.wire import CROSSING, FAITHFUL, Dialect, StreamReader, dialect, dialect_of, forms_of, put_forms
 
 __all__ = ["FORMAT", "is_conversation", "read", "read_record"]
 
-_PATHS = (
-    (re.compile(r"/chat/completions(?:$|\?)"), "openai_chat"),
-    (re.compile(r"/responses(?:$|\?)"), "openai_responses"),
-    (re.compile(r"/v1/messages(?:$|\?)"), "anthropic"),
-    (re.compile(r":(?:streamG|g)enerateContent(?:$|\?)"), "gemini"),
-    (re.compile(r"/converse(?:-stream)?(?:$|\?)"), "bedrock"),
-    (re.compile(r"/v2/chat(?:$|\?)"), "cohere"),
-    (re.compile(r"/api/chat(?:$|\?)"), "ollama"),
-)
 _BARE = ("provider", "endpoint", "model", "instructions", "tools")
 _ODDITIES = (WeftError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
@@ -125,28 +115,11 @@ def read_record(record: Any, number: int) -> Iterator[Piece]:
 
 
 def _dialect(record: Mapping[str, Any]) -> Dialect | None:
-    path = record.get("path")
-    for pattern, name in _PATHS if isinstance(path, str) else ():
-        if pattern.search(path):  # type: ignore[arg-type]  # a text, as was just asked
-            return dialect(name)
     try:
-        found = detect(record.get("request")) if isinstance(record.get("request"), Mapping) else None
-        response = record.get("response")
-        if found in (None, "openai_chat") and isinstance(response, Mapping):
-            answered = _detect_stream(response) if response.get("stream") is True else detect(response)
-            found = answered if answered in ("anthropic", "cohere", "ollama", "bedrock") else found
+        name = dialect_of(record)
     except _ODDITIES:
         return None
-    return dialect(found) if found else None
-
-
-def _detect_stream(response: Mapping[str, Any]) -> str | None:
-    for line in response.get("sse_lines") or ():
-        if isinstance(line, str) and ('"message_start"' in line or '"content_block_' in line):
-            return "anthropic"
-        if isinstance(line, str) and ('"message-start"' in line or '"content-delta"' in line):
-            return "cohere"
-    return None
+    return dialect(name) if name else None
 
 
 def _session(record: Mapping[str, Any], spec: RunSpec, kept: dict[str, Any]) -> Session:

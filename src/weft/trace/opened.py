@@ -17,21 +17,10 @@ from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import Context, Message, Reply, RunSpec
 from weft.errors import UsageError, WeftError, WireError
 from weft.jsontext import dumps
-from weft.wire import Decoded, Dialect, StreamReader, detect, dialect
+from weft.wire import Decoded, Dialect, StreamReader, dialect, dialect_of
 
-__all__ = ["Opened", "error_of", "open_record", "path_model"]
+__all__ = ["Opened", "dialect_of", "error_of", "open_record", "path_model"]
 
-_PATHS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"/chat/completions(?:$|\?)"), "openai_chat"),
-    (re.compile(r"/responses/compact(?:$|\?)"), "openai_responses_compact"),
-    (re.compile(r"/responses(?:$|\?)"), "openai_responses"),
-    (re.compile(r"/v1/messages(?:$|\?)"), "anthropic"),
-    (re.compile(r":(?:streamG|g)enerateContent(?:$|\?)"), "gemini"),
-    (re.compile(r"/converse(?:-stream)?(?:$|\?)"), "bedrock"),
-    (re.compile(r"/v2/chat(?:$|\?)"), "cohere"),
-    (re.compile(r"/api/chat(?:$|\?)"), "ollama"),
-    (re.compile(r"/images/generations(?:$|\?)"), "openai_images"),
-)
 _MODEL_IN_PATH = re.compile(r"/models?/([^/:?]+)(?::\w+|/converse(?:-stream)?)")
 _ODDITIES = (WireError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
@@ -86,22 +75,6 @@ def open_record(record: Mapping[str, Any], *, speaks: str | None = None) -> Open
     return Opened(record, spoken, decoded, blobs)
 
 
-def dialect_of(record: Mapping[str, Any]) -> str | None:
-    """Tell the dialect of a record: by its path, else by its bodies."""
-    path = record.get("path")
-    if isinstance(path, str):
-        for pattern, name in _PATHS:
-            if pattern.search(path):
-                return name
-    body = record.get("request")
-    found = detect(body) if isinstance(body, Mapping) else None
-    if found in (None, "openai_chat"):
-        # A bare question may be several dialects'; who answered tells.
-        answered = _dialect_of_response(record.get("response"))
-        return answered if answered in ("anthropic", "cohere", "ollama", "bedrock") else found
-    return found
-
-
 def path_model(record: Mapping[str, Any]) -> str:
     """Give the model in a record's path, as Gemini and Bedrock have it [C-35]."""
     path = record.get("path")
@@ -126,23 +99,6 @@ def error_of(record: Mapping[str, Any]) -> str | None:
         return f"status {status}"
     if record.get("state") == "incomplete":
         return f"incomplete: {record.get('reason') or 'error'}"
-    return None
-
-
-def _dialect_of_response(response: Any) -> str | None:
-    if not isinstance(response, Mapping):
-        return None
-    if response.get("stream") is not True:
-        return detect(response)
-    for line in response.get("sse_lines") or ():
-        if isinstance(line, str) and line.startswith("data:"):
-            text = line[5:]
-            if '"message_start"' in text or '"content_block_' in text:
-                return "anthropic"
-            if '"message-start"' in text or '"content-delta"' in text:
-                return "cohere"
-            if '"choices"' in text:
-                return "openai_chat"
     return None
 
 

@@ -25,6 +25,7 @@ from weft.wire.adapters import (
 from weft.wire.capabilities import CAPABILITIES
 from weft.wire.codec import ADAPTER, CROSSING, FAITHFUL, STEP, TURN, Decoded, Dialect, Encoded, Policy
 from weft.wire.framing import framing_of, parser_for
+from weft.wire.recorded import dialect_of
 from weft.wire.registry import DIALECTS, detect, dialect, dialects
 from weft.wire.repair import IdRule
 from weft.wire.stream import StreamReader
@@ -121,6 +122,7 @@ __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "StreamReader",
     "detect",
     "dialect",
+    "dialect_of",
     "dialects",
     "framing_of",
     "ingest_with",
