@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -118,6 +120,9 @@ def test_every_error_is_a_weft_error() -> None:
     ids=lambda case: type(case).__name__,
 )
 def test_errors_keep_their_facts_beside_their_text(error: WeftError, facts: dict[str, Any], said: str) -> None:
-    """Facts are attributes as well as text."""
-    assert {name: getattr(error, name) for name in facts} == facts
-    assert str(error) == said
+    """Facts are attributes as well as text, and go with it to another process."""
+    pickled = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+
+    for same in (error, pickled, copy.copy(error), copy.deepcopy(error)):
+        assert {name: getattr(same, name) for name in facts} == facts
+        assert (type(same), str(same)) == (type(error), said)

@@ -8,6 +8,8 @@ constructor or to `from_dict`.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BadBlobIdError",
     "BlobIntegrityError",
@@ -36,6 +38,16 @@ __all__ = [
 
 class WeftError(Exception):
     """The root of the tree: catching it catches everything weft can say went wrong."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle with text and facts as they are: another process hears the same."""
+        return _same_error, (type(self), self.args, vars(self))
+
+
+def _same_error(kind: type[WeftError], args: tuple[Any, ...], facts: dict[str, Any]) -> WeftError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(facts)
+    return error
 
 
 class UsageError(WeftError):
@@ -95,13 +107,22 @@ class TraceFormatError(CodecError):
 
 
 class ProviderError(WeftError):
-    """The far side said no. Its status and its body are kept as they came."""
+    """The far side said no. Its status and its body are kept as they came, and how long it asks to be left alone."""
 
-    def __init__(self, message: str, *, provider: str, status: int | None = None, body: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str,
+        status: int | None = None,
+        body: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
         """Keep who answered, with which status, and what they said."""
         self.provider = provider
         self.status = status
         self.body = body
+        self.retry_after_s = retry_after_s
         super().__init__(message)
 
 

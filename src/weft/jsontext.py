@@ -53,13 +53,16 @@ def repeated_keys(data: bytes | str) -> list[str]:
     return list(found)
 
 
-def dumps(value: Any) -> bytes:
-    """Write compact JSON in UTF-8, non-ASCII unescaped; frozen values are written as they are."""
+def dumps(value: Any, *, is_finite: bool = False) -> bytes:
+    """Write compact JSON in UTF-8, non-ASCII unescaped; frozen values are written as they are.
+
+    `is_finite` says that its numbers were read from JSON, so that none of them need be looked at.
+    """
     try:
         written = orjson.dumps(value, default=_COPY)
     except orjson.JSONEncodeError:
         return _dumps_odd(value).encode("utf-8")
-    if b"null" in written:  # orjson writes NaN and Infinity as null
+    if not is_finite and b"null" in written:  # orjson writes NaN and Infinity as null
         _need_finite(value)
     return written
 

@@ -290,3 +290,20 @@ def test_a_prune_a_day_ahead_takes_all(store: BlobStore) -> None:
     report = store.prune_blobs(older_than=datetime.now(UTC) + timedelta(days=1))
 
     assert (len(report.deleted), report.remaining) == (2, 0)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "text", [1, 2], {}], ids=repr)
+def test_only_bytes_are_put(store: BlobStore, wrong: Any) -> None:
+    """M-26: Python would make bytes of a number, a list, and in a file of nothing at all; none was meant."""
+    with pytest.raises(TypeError, match=f"must be bytes, not {type(wrong).__name__}"):
+        store.put_blob(wrong)
+
+    assert store.list_blobs() == ()
+
+
+@pytest.mark.parametrize("data", [bytearray(b"abc"), memoryview(b"a-b-c")[::2]], ids=["bytearray", "memoryview"])
+def test_what_can_be_seen_as_bytes_is_put_as_its_bytes(store: BlobStore, data: Any) -> None:
+    """M-26."""
+    ref = store.put_blob(data)
+
+    assert (ref.size, store.get_blob(ref)) == (3, b"abc")

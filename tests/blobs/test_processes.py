@@ -104,7 +104,7 @@ def sha256(path: Path) -> str:
 
 
 def kill_while_writing(root: Path, *, runs: int, size: int, seconds: tuple[float, float]) -> None:
-    chance = random.Random(1)  # noqa: S311 - a delay, not a secret
+    chance = random.Random(1)
     acknowledged: list[str] = []
 
     for _ in range(runs):

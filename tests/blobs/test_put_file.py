@@ -50,7 +50,9 @@ def test_a_file_is_put_with_its_bytes_type_and_kind(store: BlobStore, tmp_path: 
     path.write_bytes(b"picture")
 
     ref, named = put_file(store, path), put_file(store, str(path), kind="avatar")
+    nameless = put_file(store, path, kind="")
 
+    assert nameless.kind == ""
     assert ref == BlobReference(ref.id, ref.sha256, "image/png", "image", 7)
     assert (named.media_type, named.kind) == ("image/png", "avatar")
     assert [store.get_blob(each) for each in (ref, named)] == [b"picture", b"picture"]

@@ -133,14 +133,14 @@ def test_content_that_is_no_sequence_is_refused(content: Any) -> None:
 
 def test_the_last_message_is_the_newest_of_all_or_of_one_role() -> None:
     first, second, third = user("1"), assistant("2"), user("3")
-    context = Context([first, second, third])  # type: ignore[arg-type]
+    context = Context([first, second, third])
 
     assert (context.last(), context.last(role="user"), context.last(role="assistant")) == (third, third, second)
     assert (context.last(role="tool"), Context().last()) == (None, None)
 
 
 def test_a_context_is_as_long_as_its_messages_and_goes_through_them_oldest_first() -> None:
-    context = Context([A, B, A])  # type: ignore[arg-type]
+    context = Context([A, B, A])
 
     assert (len(context), list(context)) == (3, [A, B, A])
 
@@ -150,3 +150,29 @@ def test_piping_calls_with_the_context_first() -> None:
         return (len(context) + more) * times
 
     assert a_context().pipe(count, 4, times=2) == 10
+
+
+def test_piping_passes_on_arguments_of_any_name() -> None:
+    """Section 3: `func(self, *args, **kwargs)`, also when a keyword is called `func` or `self`."""
+
+    def told(context: Context, /, **kwargs: int) -> dict[str, int]:
+        return kwargs | {"messages": len(context)}
+
+    assert a_context().pipe(told, func=1, self=2) == {"func": 1, "self": 2, "messages": 1}
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_whether_a_change_is_in_place_may_be_known_only_when_it_runs(inplace: bool) -> None:
+    """M-11: the type checker, too, takes a flag that is not written out."""
+    context = a_context()
+    answers: list[Context | None] = [
+        context.append(A, inplace=inplace),
+        context.extend([A], inplace=inplace),
+        context.user("a", inplace=inplace),
+        context.assistant("b", inplace=inplace),
+        context.with_cursor(Cursor(), inplace=inplace),
+        context.with_usage(Usage(), inplace=inplace),
+        context.clear(inplace=inplace),
+    ]
+
+    assert [answer is None for answer in answers] == [inplace] * 7

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -39,7 +41,7 @@ def same(context: Context, other: Context) -> bool:
 
 def test_a_context_is_written_as_in_the_model() -> None:
     """M-14: a Part writes what is set, all others write every field."""
-    context = Context([user("ahoy", at=datetime(2026, 3, 1, 9, tzinfo=UTC))], usage_log=[Usage(3, 2, 5)])  # type: ignore[arg-type]
+    context = Context([user("ahoy", at=datetime(2026, 3, 1, 9, tzinfo=UTC))], usage_log=[Usage(3, 2, 5)])
 
     assert context.to_dict() == {
         "messages": [
@@ -62,7 +64,7 @@ def test_a_part_writes_all_that_is_set_in_plain_containers() -> None:
     ref = BlobReference("b1", "f" * 64, None, "file", 0)
     part = Part("x", "", {"a": (1,)}, ref, "c", "n", {}, (1, {"b": ()}), {"r": [2]})
 
-    written = Context([user(part)]).to_dict()["messages"][0]["parts"][0]  # type: ignore[arg-type]
+    written = Context([user(part)]).to_dict()["messages"][0]["parts"][0]
 
     assert written == {
         "type": "x",
@@ -162,12 +164,32 @@ def test_a_store_that_is_given_is_used() -> None:
     assert Context.from_dict({}).blob_store.list_blobs() == ()
 
 
-def test_payloads_and_a_store_together_are_refused() -> None:
-    """M-17."""
-    written = Context().to_dict(include_blob_payloads=True)
-
+@pytest.mark.parametrize("payloads", [[], ["no payload"]])
+def test_payloads_and_a_store_together_are_refused(payloads: list[Any]) -> None:
+    """M-17: before they are looked at."""
     with pytest.raises(ValueError, match=r"^Context\.blob_payloads"):
-        Context.from_dict(written, blob_store=InMemoryBlobStore())
+        Context.from_dict({"blob_payloads": payloads}, blob_store=InMemoryBlobStore())
+
+
+def test_a_blob_named_twice_is_included_as_first_named() -> None:
+    """M-16: one per id, in the order of first use."""
+    context = Context()
+    ref = context.blob_store.put_blob(b"bytes", media_type="image/png")
+    context = context.user([image(ref), image(replace(ref, media_type=None))])
+
+    written = context.to_dict(include_blob_payloads=True)
+
+    assert [payload["ref"]["media_type"] for payload in written["blob_payloads"]] == ["image/png"]
+
+
+@pytest.mark.parametrize("field", ["json", "tool_args", "tool_output", "provider_raw"])
+def test_a_value_that_contains_itself_is_named_by_its_path(field: str) -> None:
+    """M-20: it was never JSON."""
+    circle: dict[str, Any] = {}
+    circle["again"] = [circle]
+
+    with pytest.raises(ValueError, match=rf"^Context\.messages\[0\]\.parts\[0\]\.{field} contains itself"):
+        Context.from_dict({"messages": [{"role": "tool", "parts": [{"type": "x", field: circle}]}]})
 
 
 @given(contexts)
@@ -194,7 +216,7 @@ def test_blobs_survive_being_written_and_read(payloads: list[bytes]) -> None:
 
 def test_integer_keys_come_back_as_text_and_tuples_stay_tuples() -> None:
     """M-18."""
-    context = Context([tool(tool_result({1: (2, [3])}))])  # type: ignore[arg-type]
+    context = Context([tool(tool_result({1: (2, [3])}))])
 
     read = Context.from_dict(context.to_dict())
 
@@ -204,7 +226,7 @@ def test_integer_keys_come_back_as_text_and_tuples_stay_tuples() -> None:
 
 def test_what_was_read_is_detached_from_what_was_given() -> None:
     """M-4 holds for `from_dict` too."""
-    written = Context([assistant(tool_call("dig", {"a": [1]}))]).to_dict()  # type: ignore[arg-type]
+    written = Context([assistant(tool_call("dig", {"a": [1]}))]).to_dict()
     read = Context.from_dict(written)
 
     written["messages"][0]["parts"][0]["tool_args"]["a"].append(2)
@@ -215,7 +237,7 @@ def test_what_was_read_is_detached_from_what_was_given() -> None:
 def test_what_is_missing_is_empty_and_what_is_unknown_is_ignored() -> None:
     """M-19."""
     assert same(Context.from_dict({}), Context())
-    assert same(Context.from_dict({"messages": None, "cursor": None, "usage_log": None}), Context())
+    assert same(Context.from_dict({"cursor": None}), Context())
     assert same(
         Context.from_dict(
             {
@@ -225,7 +247,7 @@ def test_what_is_missing_is_empty_and_what_is_unknown_is_ignored() -> None:
                 "usage_log": [{"y": 2}],
             }
         ),
-        Context([user()], Cursor(session_id="s"), [Usage()]),  # type: ignore[arg-type]
+        Context([user()], Cursor(session_id="s"), [Usage()]),
     )
 
 
@@ -257,9 +279,23 @@ def test_a_time_without_a_zone_is_in_utc(written: str, moment: datetime) -> None
     assert read.messages[0].timestamp.tzinfo is not None
 
 
+class _Moment(datetime):
+    """A datetime that someone derived."""
+
+
+@pytest.mark.parametrize("kind", [datetime, _Moment])
+@pytest.mark.parametrize("moment", [(1, 1, 1), (2026, 3, 1, 9, 5, 7, 30), (9999, 12, 31, 23, 59, 59, 999_999)])
+@pytest.mark.parametrize("zone", [UTC, timezone(timedelta(hours=5, minutes=30)), ZoneInfo("UTC")], ids=str)
+def test_a_time_is_written_as_python_writes_it(kind: Any, moment: tuple[int, ...], zone: Any) -> None:
+    """M-14: ISO-8601, whatever writes it."""
+    at = kind(*moment).replace(tzinfo=zone)
+
+    assert Context([user("a", at=at)]).to_dict()["messages"][0]["timestamp"] == at.isoformat()
+
+
 def test_a_time_keeps_its_zone() -> None:
     zone = timezone(timedelta(hours=-3))
-    context = Context([user("a", at=datetime(2026, 3, 1, 9, tzinfo=zone))])  # type: ignore[arg-type]
+    context = Context([user("a", at=datetime(2026, 3, 1, 9, tzinfo=zone))])
 
     written = context.to_dict()
 
@@ -270,13 +306,13 @@ def test_a_time_keeps_its_zone() -> None:
 def valid() -> dict[str, Any]:
     """A context with something of everything, as plain data."""
     context = Context(
-        [  # type: ignore[arg-type]
+        [
             user("a"),
             assistant(tool_call("dig", {"deep": [1]})),
             tool(tool_result(["out"]), Part("file", blob=BlobReference("b1", "f" * 64, None, "file", 0))),
         ],
         Cursor("r"),
-        [Usage(1, 2, 3)],  # type: ignore[arg-type]
+        [Usage(1, 2, 3)],
     )
     return context.to_dict()
 
@@ -285,6 +321,8 @@ MISFITS = [
     ("Context", (), []),
     ("Context", (), None),
     ("Context.messages", ("messages",), {}),
+    ("Context.messages", ("messages",), None),
+    ("Context.usage_log", ("usage_log",), None),
     ("Context.messages", ("messages",), "text"),
     ("Context.messages[1]", ("messages", 1), "text"),
     ("Context.messages[1].role", ("messages", 1, "role"), "wizard"),
@@ -555,6 +593,8 @@ def test_a_spec_that_does_not_fit_is_named_by_its_path(path: str, change: dict[s
         (RequestPlan.from_dict, {"request": {}, "included": "all"}, "RequestPlan.included"),
         (RequestPlan.from_dict, {"request": {}, "warnings": ["a", 1]}, "RequestPlan.warnings[1]"),
         (RequestPlan.from_dict, {"request": {}, "excluded": {}}, "RequestPlan.excluded"),
+        (RequestPlan.from_dict, {"request": {}, "excluded": None}, "RequestPlan.excluded"),
+        (RequestPlan.from_dict, {"request": {}, "extra": None}, "RequestPlan.extra"),
         (RequestPlan.from_dict, {"request": {}, "excluded": [{"reason": ""}]}, "RequestPlan.excluded[0].description"),
         (RequestPlan.from_dict, {"request": {}, "token_estimate": True}, "RequestPlan.token_estimate"),
         (RequestPlan.from_dict, {"request": {}, "extra": []}, "RequestPlan.extra"),

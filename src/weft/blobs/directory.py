@@ -29,7 +29,7 @@ from typing import IO, Any
 import orjson
 
 from weft.blobs.reference import BlobEntry, BlobReference, PruneReport
-from weft.blobs.store import blob_id_of, new_blob_id, prune, sort_and_filter, utc_now
+from weft.blobs.store import blob_id_of, new_blob_id, payload_of, prune, sort_and_filter, utc_now
 from weft.errors import BadBlobIdError, BlobIntegrityError, BlobNotFoundError, StoreError
 
 __all__ = ["FileBlobStore"]
@@ -74,7 +74,7 @@ class FileBlobStore:
 
     def put_blob(self, data: bytes, *, media_type: str | None = None, kind: str = "file") -> BlobReference:
         """Keep `data` under a new id; when this returns, it is on disk [M-38]."""
-        return self.put_stream(io.BytesIO(data), media_type=media_type, kind=kind)
+        return self.put_stream(io.BytesIO(payload_of(data)), media_type=media_type, kind=kind)
 
     def put_stream(self, source: IO[bytes], *, media_type: str | None = None, kind: str = "file") -> BlobReference:
         """Keep all that `source` has to give, a piece at a time."""

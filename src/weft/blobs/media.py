@@ -47,7 +47,7 @@ def media_kind(media_type: str | None) -> str:
 def put_file(store: BlobStore, path: str | os.PathLike[str], *, kind: str | None = None) -> BlobReference:
     """Put a file's bytes into `store`, typed by its extension; a missing file is the system's own error."""
     media_type = media_type_of(path)
-    kind = kind or media_kind(media_type)
+    kind = media_kind(media_type) if kind is None else kind
     if isinstance(store, FileBlobStore):
         # Straight from disk to disk: a file larger than memory still goes in.
         with open(path, "rb") as source:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Self
 
 from weft.blobs.reference import BlobEntry, BlobReference, PruneReport
-from weft.blobs.store import blob_id_of, new_blob_id, prune, sort_and_filter, utc_now
+from weft.blobs.store import blob_id_of, new_blob_id, payload_of, prune, sort_and_filter, utc_now
 from weft.errors import BlobIntegrityError, BlobNotFoundError
 
 __all__ = ["InMemoryBlobStore"]
@@ -30,7 +30,7 @@ class InMemoryBlobStore:
         """Build a store around payloads that exist already, without checking their digests [M-39]."""
         store = cls()
         now = utc_now()
-        store._kept = {blob_id: (BlobEntry(ref, now), bytes(data)) for blob_id, (ref, data) in blobs.items()}
+        store._kept = {ref.id: (BlobEntry(ref, now), bytes(data)) for ref, data in blobs.values()}
         return store
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class InMemoryBlobStore:
 
     def put_blob(self, data: bytes, *, media_type: str | None = None, kind: str = "file") -> BlobReference:
         """Keep `data` under a new id, even if the same bytes are kept already [M-25]; not so if `hashed`."""
-        payload = bytes(data)
+        payload = payload_of(data)
         digest = hashlib.sha256(payload).hexdigest()
         ref = BlobReference(digest[:32] if self._hashed else new_blob_id(), digest, media_type, kind, len(payload))
         self._kept[ref.id] = (BlobEntry(ref, utc_now()), payload)
@@ -55,9 +55,10 @@ class InMemoryBlobStore:
 
     def get_blob(self, ref: BlobReference) -> bytes:
         """Give back the bytes if they still are the ones the reference names [M-27]."""
-        if ref.id not in self._kept:
+        kept = self._kept.get(ref.id)
+        if kept is None:
             raise BlobNotFoundError(ref.id)
-        entry, payload = self._kept[ref.id]
+        entry, payload = kept
         actual = hashlib.sha256(payload).hexdigest()
         if actual != ref.sha256:
             raise BlobIntegrityError(ref.id, ref.sha256, actual)

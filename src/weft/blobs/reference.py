@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from weft.closed import closed
+
 __all__ = ["BlobEntry", "BlobReference", "PruneReport"]
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class BlobReference:
     """Names one stored payload. The id is the store's; `sha256` is the lower-case hex digest of the bytes."""
@@ -19,6 +22,7 @@ class BlobReference:
     size: int
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class BlobEntry:
     """One stored blob with what the store knows about its life."""
@@ -28,6 +32,7 @@ class BlobEntry:
     last_accessed_at: datetime | None = None
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class PruneReport:
     """What a prune removed, or would remove when `dry_run` is set."""

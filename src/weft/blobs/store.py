@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from weft.blobs.reference import BlobEntry, BlobReference, PruneReport
 
-__all__ = ["BlobStore", "blob_id_of", "new_blob_id", "prune", "sort_and_filter", "utc_now"]
+__all__ = ["BlobStore", "blob_id_of", "new_blob_id", "payload_of", "prune", "sort_and_filter", "utc_now"]
 
 
 @runtime_checkable
@@ -62,6 +62,14 @@ def new_blob_id() -> str:
 def blob_id_of(ref_or_id: BlobReference | str) -> str:
     """Read the id out of either way of naming a blob."""
     return ref_or_id if isinstance(ref_or_id, str) else ref_or_id.id
+
+
+def payload_of(data: Any) -> bytes:
+    """Take bytes and their like. Python would make bytes of a number, a list or nothing too, and none was meant."""
+    try:
+        return data if isinstance(data, bytes) else bytes(memoryview(data))
+    except TypeError:
+        raise TypeError(f"a blob's data must be bytes, not {type(data).__name__}") from None
 
 
 def sort_and_filter(

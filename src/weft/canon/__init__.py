@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from weft.canon.transcript import gather as gather
     from weft.canon.transcriptserde import entry_from_dict as entry_from_dict
     from weft.canon.transcriptserde import entry_to_dict as entry_to_dict
+    from weft.canon.transcriptserde import entry_to_json as entry_to_json
     from weft.canon.transcriptserde import session_from_dict as session_from_dict
     from weft.canon.transcriptserde import session_to_dict as session_to_dict
 
@@ -62,7 +63,13 @@ _LATE = {
         "Transcript",
         "gather",
     ),
-    "weft.canon.transcriptserde": ("entry_from_dict", "entry_to_dict", "session_from_dict", "session_to_dict"),
+    "weft.canon.transcriptserde": (
+        "entry_from_dict",
+        "entry_to_dict",
+        "entry_to_json",
+        "session_from_dict",
+        "session_to_dict",
+    ),
 }
 _HOME = {name: module for module, names in _LATE.items() for name in names}
 

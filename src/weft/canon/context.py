@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, final, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, final, overload
 
 from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import serde
 from weft.canon.part import Message, Part, Role
 from weft.canon.usage import Cursor, Usage
+from weft.closed import closed
 
 __all__ = ["Context"]
 
@@ -21,7 +22,6 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _EMPTY_CURSOR = Cursor()
 _set = object.__setattr__
-_new = object.__new__
 
 
 class _OpenContext:
@@ -30,6 +30,7 @@ class _OpenContext:
     __slots__ = ("blob_store", "cursor", "messages", "usage_log")
 
 
+@closed
 @final
 @dataclass(frozen=True, slots=True)
 class Context(_OpenContext):
@@ -42,37 +43,52 @@ class Context(_OpenContext):
 
     __hash__ = None  # type: ignore[assignment]  # a Context can change in place, so it is no key [M-10]
 
+    if TYPE_CHECKING:  # what may be given is wider than what is kept
+
+        def __init__(
+            self,
+            messages: Iterable[Message] = (),
+            cursor: Cursor = _EMPTY_CURSOR,
+            usage_log: Iterable[Usage] = (),
+            blob_store: BlobStore = ...,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         """Take messages and usage as tuples of the right things [M-6]."""
         _set(self, "messages", _tuple_of(self.messages, Message, "Context.messages"))
         _set(self, "usage_log", _tuple_of(self.usage_log, Usage, "Context.usage_log"))
+        if not isinstance(self.cursor, Cursor):
+            raise TypeError(f"Context.cursor must be a Cursor, not {type(self.cursor).__name__}")
 
     @overload
     def append(self, message: Message, *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def append(self, message: Message, *, inplace: Literal[True]) -> None: ...
+    @overload
+    def append(self, message: Message, *, inplace: bool) -> Context | None: ...
     def append(self, message: Message, *, inplace: bool = False) -> Context | None:
         """Add one message."""
-        if message.__class__ is not Message:
+        if type(message) is not Message:
             raise TypeError(f"Context.append takes a Message, not {type(message).__name__}")
-        messages = (*self.messages, message)
-        if inplace:
-            return self._next(messages, self.cursor, self.usage_log, inplace)
-        return self._new(messages, self.cursor, self.usage_log)
+        return self._add(message, inplace)
 
     @overload
     def extend(self, messages: Iterable[Message], *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def extend(self, messages: Iterable[Message], *, inplace: Literal[True]) -> None: ...
+    @overload
+    def extend(self, messages: Iterable[Message], *, inplace: bool) -> Context | None: ...
     def extend(self, messages: Iterable[Message], *, inplace: bool = False) -> Context | None:
         """Add messages in order."""
-        added = _tuple_of(messages, Message, "Context.messages")
+        added = _tuple_of(messages, Message, "messages")
         return self._next((*self.messages, *added), self.cursor, self.usage_log, inplace)
 
     @overload
     def user(self, content: str | Part | Sequence[Part], *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def user(self, content: str | Part | Sequence[Part], *, inplace: Literal[True]) -> None: ...
+    @overload
+    def user(self, content: str | Part | Sequence[Part], *, inplace: bool) -> Context | None: ...
     def user(self, content: str | Part | Sequence[Part], *, inplace: bool = False) -> Context | None:
         """Add a user message."""
         return self._say("user", content, inplace)
@@ -81,6 +97,8 @@ class Context(_OpenContext):
     def assistant(self, content: str | Part | Sequence[Part], *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def assistant(self, content: str | Part | Sequence[Part], *, inplace: Literal[True]) -> None: ...
+    @overload
+    def assistant(self, content: str | Part | Sequence[Part], *, inplace: bool) -> Context | None: ...
     def assistant(self, content: str | Part | Sequence[Part], *, inplace: bool = False) -> Context | None:
         """Add an assistant message."""
         return self._say("assistant", content, inplace)
@@ -89,23 +107,32 @@ class Context(_OpenContext):
     def with_cursor(self, cursor: Cursor, *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def with_cursor(self, cursor: Cursor, *, inplace: Literal[True]) -> None: ...
+    @overload
+    def with_cursor(self, cursor: Cursor, *, inplace: bool) -> Context | None: ...
     def with_cursor(self, cursor: Cursor, *, inplace: bool = False) -> Context | None:
         """Put another cursor in place of this one."""
+        if not isinstance(cursor, Cursor):
+            raise TypeError(f"Context.with_cursor takes a Cursor, not {type(cursor).__name__}")
         return self._next(self.messages, cursor, self.usage_log, inplace)
 
     @overload
     def with_usage(self, usage: Usage, *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def with_usage(self, usage: Usage, *, inplace: Literal[True]) -> None: ...
+    @overload
+    def with_usage(self, usage: Usage, *, inplace: bool) -> Context | None: ...
     def with_usage(self, usage: Usage, *, inplace: bool = False) -> Context | None:
         """Add what a call used."""
-        log = (*self.usage_log, *_tuple_of((usage,), Usage, "Context.usage_log"))
-        return self._next(self.messages, self.cursor, log, inplace)
+        if not isinstance(usage, Usage):
+            raise TypeError(f"Context.with_usage takes a Usage, not {type(usage).__name__}")
+        return self._next(self.messages, self.cursor, (*self.usage_log, usage), inplace)
 
     @overload
     def clear(self, *, inplace: Literal[False] = False) -> Context: ...
     @overload
     def clear(self, *, inplace: Literal[True]) -> None: ...
+    @overload
+    def clear(self, *, inplace: bool) -> Context | None: ...
     def clear(self, *, inplace: bool = False) -> Context | None:
         """Forget messages, cursor and usage; the blob store stays."""
         return self._next((), _EMPTY_CURSOR, (), inplace)
@@ -114,7 +141,7 @@ class Context(_OpenContext):
         """Give an equal Context on the same store."""
         return self._new(self.messages, self.cursor, self.usage_log)
 
-    def pipe(self, func: Callable[Concatenate[Context, _P], _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def pipe(self, func: Callable[Concatenate[Context, _P], _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call `func` with this Context first: for chains that read left to right."""
         return func(self, *args, **kwargs)
 
@@ -141,16 +168,20 @@ class Context(_OpenContext):
     @classmethod
     def from_dict(cls, value: Mapping[str, Any], *, blob_store: BlobStore | None = None) -> Context:
         """Read what `to_dict` wrote; what does not fit is named by its path [M-17 to M-20]."""
-        messages, cursor, usage_log, payloads = serde.context_from_dict(value)
+        messages, cursor, usage_log, payloads = serde.context_from_dict(value, has_store=blob_store is not None)
         if payloads is not None:
-            if blob_store is not None:
-                raise ValueError("Context.blob_payloads is there, so blob_store must not be given as well")
             blob_store = InMemoryBlobStore.from_preloaded(payloads)
         return cls(messages, cursor, usage_log, InMemoryBlobStore() if blob_store is None else blob_store)
 
     def _say(self, role: Role, content: str | Part | Sequence[Part], inplace: bool) -> Context | None:
-        message = Message(role, _parts_of(content))
-        return self._next((*self.messages, message), self.cursor, self.usage_log, inplace)
+        return self._add(Message(role, _parts_of(content)), inplace)
+
+    def _add(self, message: Message, inplace: bool) -> Context | None:
+        messages = self.messages + (message,)  # noqa: RUF005 - a star would copy them twice
+        if not inplace:
+            return self._new(messages, self.cursor, self.usage_log)
+        _set(self, "messages", messages)
+        return None
 
     def _next(
         self, messages: tuple[Message, ...], cursor: Cursor, usage_log: tuple[Usage, ...], inplace: bool
@@ -164,7 +195,7 @@ class Context(_OpenContext):
 
     def _new(self, messages: tuple[Message, ...], cursor: Cursor, usage_log: tuple[Usage, ...]) -> Context:
         """Build from what has been checked already: looking at every message again would make a chain quadratic."""
-        context: Any = _new(_OpenContext)
+        context: Any = _OpenContext()
         context.messages = messages
         context.cursor = cursor
         context.usage_log = usage_log
@@ -177,12 +208,12 @@ _T = TypeVar("_T")
 
 
 def _tuple_of(values: Iterable[_T], kind: type[_T], name: str) -> tuple[_T, ...]:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    if type(values) is not list and (isinstance(values, (str, bytes)) or not isinstance(values, Iterable)):
         raise TypeError(f"{name} must be a sequence of {kind.__name__}s, not {type(values).__name__}")
     taken = tuple(values)
     for value in taken:
-        if value.__class__ is not kind:
-            index = next(index for index, value in enumerate(taken) if value.__class__ is not kind)
+        if type(value) is not kind and not isinstance(value, kind):  # asked twice, as the first answer is the cheaper
+            index = next(index for index, value in enumerate(taken) if not isinstance(value, kind))
             raise TypeError(f"{name}[{index}] must be a {kind.__name__}, not {type(taken[index]).__name__}")
     return taken
 

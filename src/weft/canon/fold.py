@@ -182,7 +182,7 @@ def replay(reply: Reply) -> Iterator[ev.Event]:
         for part in reply.message.parts:
             match part.type:
                 case "tool_call":
-                    yield ev.ToolCallStart(index, part.tool_name or "", part.tool_call_id or None)
+                    yield ev.ToolCallStart(index, part.tool_name or "", part.tool_call_id or None, part.provider_raw)
                     yield ev.ToolCallDelta(index, write_arguments(part.tool_args))
                     index += 1
                 case "text" if part.text:

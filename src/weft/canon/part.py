@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, TypeVar, final
 
 from weft.blobs import BlobReference
 from weft.canon.freezing import Frozen, freeze, freeze_mapping, thaw
+from weft.closed import closed
 
 __all__ = ["ROLES", "Message", "Part", "Role", "frozen_part", "remembered"]
 
@@ -24,7 +25,6 @@ ROLES: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "
 
 _T = TypeVar("_T")
 
-_new = object.__new__
 _now = datetime.now
 
 
@@ -45,6 +45,7 @@ class _OpenPart:
     )
 
 
+@closed
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Part(_OpenPart):
@@ -78,16 +79,23 @@ class Part(_OpenPart):
         provider_raw: Mapping[str, Any] | None = None,
     ) -> Self:
         """Take the fields as given and freeze the ones that could change [M-3]."""
-        part: Any = _new(_OpenPart)
+        part: Any = _OpenPart()
         part.type = type
         part.text = text
         part.json = None if json is None else freeze_mapping(json, "Part.json")
         part.blob = blob
         part.tool_call_id = tool_call_id
         part.tool_name = tool_name
-        part.tool_args = None if tool_args is None else freeze_mapping(tool_args, "Part.tool_args")
-        part.tool_output = tool_output if tool_output is None or tool_output.__class__ is str else freeze(tool_output)
-        part.provider_raw = None if provider_raw is None else freeze_mapping(provider_raw, "Part.provider_raw")
+        if tool_output is None or tool_output.__class__ is str:
+            part.tool_output = tool_output
+        else:
+            part.tool_output = freeze(tool_output, "Part.tool_output")
+        if provider_raw is None:
+            part.tool_args = None if tool_args is None else freeze_mapping(tool_args, "Part.tool_args")
+            part.provider_raw = None
+        else:
+            part.provider_raw = raw = freeze_mapping(provider_raw, "Part.provider_raw")
+            part.tool_args = None if tool_args is None else _freeze_beside(raw, provider_raw, tool_args)
         part.__class__ = cls
         return part  # type: ignore[no-any-return]  # it is a `cls` since the line above
 
@@ -106,6 +114,16 @@ class Part(_OpenPart):
         )
 
 
+def _freeze_beside(raw: Frozen, provider_raw: Mapping[str, Any], tool_args: Mapping[str, Any]) -> Frozen:
+    """Freeze a call's arguments, or share them with `raw`, the provider's block just frozen, if that is their home."""
+    if type(tool_args) is dict and len(raw) == len(provider_raw):  # shorter if two keys have one name
+        for key, value in provider_raw.items():
+            if value is tool_args and type(key) is str:
+                shared: Frozen = raw[key]
+                return shared
+    return freeze_mapping(tool_args, "Part.tool_args")
+
+
 def frozen_part(
     type: str,
     text: str | None = None,
@@ -119,7 +137,7 @@ def frozen_part(
     provider_raw: Frozen | None = None,
 ) -> Part:
     """Build a Part from values that are frozen already and shared with no one who could change them."""
-    part: Any = _new(_OpenPart)
+    part: Any = _OpenPart()
     part.type = type
     part.text = text
     part.json = json
@@ -139,6 +157,7 @@ class _OpenMessage:
     __slots__ = ("_memo", "id", "parts", "provider", "role", "timestamp", "turn_id")
 
 
+@closed
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Message(_OpenMessage):
@@ -161,13 +180,13 @@ class Message(_OpenMessage):
         timestamp: datetime | None = None,
     ) -> Self:
         """Take the parts as a tuple; without a timestamp, the message is of now."""
-        if parts.__class__ is not tuple:
-            parts = _tuple_of_parts(parts)
+        if type(parts) is not tuple:
+            parts = tuple(parts) if type(parts) is list else _tuple_of_parts(parts)
         for part in parts:
-            if part.__class__ is not Part:
-                index = next(index for index, part in enumerate(parts) if part.__class__ is not Part)
+            if type(part) is not Part:
+                index = next(index for index, part in enumerate(parts) if type(part) is not Part)
                 raise TypeError(f"Message.parts[{index}] must be a Part, not {type(part).__name__}")
-        message: Any = _new(_OpenMessage)
+        message: Any = _OpenMessage()
         message.role = role
         message.parts = parts
         message.id = id

@@ -6,8 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from weft.canon.freezing import empty, freeze_mapping, thaw
-from weft.canon.misfit import Misfit, each, mapping, nonempty_text, optional_int, optional_text, reading, text_tuple
+from weft.canon.freezing import BuiltAnew, empty, freeze_mapping, thaw
+from weft.canon.misfit import (
+    Misfit,
+    each,
+    mapping,
+    nonempty_text,
+    optional_int,
+    optional_text,
+    reading,
+    shown,
+    text_tuple,
+)
+from weft.closed import closed
 from weft.errors import PlanValidationError
 
 __all__ = ["AdapterCapabilities", "AdapterId", "CapabilityLevel", "ExcludedItem", "RequestPlan", "plain_plan"]
@@ -16,6 +27,7 @@ CapabilityLevel = Literal["yes", "partial", "no"]
 _LEVELS = ("yes", "partial", "no")
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class AdapterId:
     """Which endpoint of which provider an adapter speaks to."""
@@ -49,6 +61,7 @@ class AdapterId:
         )
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class ExcludedItem:
     """Something that was not sent, and why."""
@@ -75,8 +88,9 @@ class ExcludedItem:
         return cls(nonempty_text(data.get("description"), "description"), reason)
 
 
+@closed
 @dataclass(frozen=True, slots=True)
-class AdapterCapabilities:
+class AdapterCapabilities(BuiltAnew):
     """How far an endpoint supports each RunSpec field."""
 
     id: AdapterId
@@ -106,6 +120,7 @@ class AdapterCapabilities:
         return level == "yes" or (allow_partial and level == "partial")
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class RequestPlan:
     """The request, and what was included, excluded, mended, and must come back untouched."""
@@ -182,18 +197,18 @@ class RequestPlan:
     def read(cls, value: Any) -> Self:
         """Read one inside something larger: a misfit goes up to whoever knows the whole path."""
         data = mapping(value)
-        excluded, extra = data.get("excluded"), data.get("extra")
-        if excluded is not None and not isinstance(excluded, list | tuple):
-            raise Misfit("excluded", f"must be a list, not {type(excluded).__name__}")
+        excluded = data.get("excluded", ())
+        if not isinstance(excluded, list | tuple):
+            raise Misfit("excluded", f"must be a list, not {shown(excluded)}")
         return cls(
             thaw(mapping(data.get("request"), "request")),
             text_tuple(data.get("included"), "included"),
-            tuple(each("excluded", excluded or (), ExcludedItem.read)),
+            tuple(each("excluded", excluded, ExcludedItem.read)),
             text_tuple(data.get("must_roundtrip"), "must_roundtrip"),
             text_tuple(data.get("warnings"), "warnings"),
             text_tuple(data.get("errors"), "errors"),
             optional_int(data.get("token_estimate"), "token_estimate"),
-            {} if extra is None else thaw(mapping(extra, "extra")),
+            thaw(mapping(data.get("extra", {}), "extra")),
         )
 
 

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.canon.freezing import EMPTY, empty, freeze_mapping
+from weft.canon.freezing import EMPTY, BuiltAnew, empty, freeze_mapping
 from weft.canon.part import Message
 from weft.canon.usage import Usage
+from weft.closed import closed
 
 __all__ = ["Reply"]
 
 
+@closed
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(BuiltAnew):
     """What a provider answered.
 
     `messages` has one message per choice, none if the answer had no content. `finish_reason` is in our words
@@ -35,6 +37,7 @@ class Reply:
     def __post_init__(self) -> None:
         """Freeze the envelope."""
         object.__setattr__(self, "messages", tuple(self.messages))
+        object.__setattr__(self, "notes", tuple(self.notes))
         object.__setattr__(self, "raw", EMPTY if self.raw is EMPTY else freeze_mapping(self.raw, "Reply.raw"))
 
     @property

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from weft.canon.freezing import EMPTY, empty, freeze, freeze_mapping, thaw
+from weft.canon.freezing import EMPTY, BuiltAnew, empty, freeze, freeze_mapping, thaw
 from weft.canon.misfit import (
     Misfit,
     each,
@@ -22,10 +22,12 @@ from weft.canon.misfit import (
     text_tuple,
 )
 from weft.canon.usage import ToolSpecification
+from weft.closed import closed
 
 __all__ = ["Instructions", "RunSpec"]
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class Instructions:
     """What the model is told before the conversation starts."""
@@ -52,12 +54,13 @@ class Instructions:
         )
 
 
-class _Remembers:
+class _Remembers(BuiltAnew):
     """A place, outside the fields, for what is made of a spec's tools (see weft.canon.part.remembered)."""
 
     __slots__ = ("_memo",)
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class RunSpec(_Remembers):
     """Who is called, with which settings. Fields a provider lacks end up in the plan's `excluded`."""
@@ -68,9 +71,9 @@ class RunSpec(_Remembers):
     api_version: str | None = None
     instructions: Instructions | None = None
     max_output_tokens: int | None = None
+    seed: int | None = None
     temperature: float | None = None
     top_p: float | None = None
-    seed: int | None = None
     tools: tuple[ToolSpecification, ...] = ()
     tool_choice: Any = None
     response_schema: Mapping[str, Any] | None = None
@@ -80,10 +83,38 @@ class RunSpec(_Remembers):
     extra_query: Mapping[str, str] = field(default_factory=empty)
     base_url: str | None = None
 
+    if TYPE_CHECKING:  # what may be given is wider than what is kept
+
+        def __init__(
+            self,
+            provider: str,
+            endpoint: str,
+            model: str,
+            api_version: str | None = None,
+            instructions: Instructions | None = None,
+            max_output_tokens: int | None = None,
+            seed: int | None = None,
+            temperature: float | None = None,
+            top_p: float | None = None,
+            tools: Iterable[ToolSpecification] = (),
+            tool_choice: Any = None,
+            response_schema: Mapping[str, Any] | None = None,
+            response_modalities: Iterable[str] = (),
+            extra_body: Mapping[str, Any] | None = None,
+            extra_headers: Mapping[str, str] | None = None,
+            extra_query: Mapping[str, str] | None = None,
+            base_url: str | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         """Freeze what could change, and refuse headers and query values that are not text [M-3, M-6, M-7]."""
         put = object.__setattr__
         put(self, "tools", _tuple(self.tools, "tools"))
+        for index, tool in enumerate(self.tools):
+            if not isinstance(tool, ToolSpecification):
+                raise TypeError(f"RunSpec.tools[{index}] must be a ToolSpecification, not {type(tool).__name__}")
+        if self.instructions is not None and not isinstance(self.instructions, Instructions):
+            raise TypeError(f"RunSpec.instructions must be Instructions, not {type(self.instructions).__name__}")
         put(self, "response_modalities", _tuple(self.response_modalities, "response_modalities"))
         put(self, "tool_choice", freeze(self.tool_choice))
         if self.response_schema is not None:
@@ -105,9 +136,9 @@ class RunSpec(_Remembers):
             "api_version": self.api_version,
             "instructions": self.instructions.to_dict() if self.instructions else None,
             "max_output_tokens": self.max_output_tokens,
+            "seed": self.seed,
             "temperature": self.temperature,
             "top_p": self.top_p,
-            "seed": self.seed,
             "tools": [
                 {"name": tool.name, "description": tool.description, "input_schema": thaw(tool.input_schema)}
                 for tool in self.tools
@@ -141,9 +172,9 @@ class RunSpec(_Remembers):
             optional_text(get("api_version"), "api_version"),
             None if instructions is None else named("instructions", Instructions.read, instructions),
             optional_int(get("max_output_tokens"), "max_output_tokens"),
+            optional_int(get("seed"), "seed"),
             optional_float(get("temperature"), "temperature"),
             optional_float(get("top_p"), "top_p"),
-            optional_int(get("seed"), "seed"),
             tuple(each("tools", tools or (), _read_tool)),
             get("tool_choice"),
             optional_mapping(get("response_schema"), "response_schema"),

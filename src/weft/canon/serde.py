@@ -8,13 +8,15 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
+import orjson
+
 from weft.blobs import BlobReference, BlobStore
-from weft.canon.freezing import freeze, thaw
+from weft.canon.freezing import Frozen, freeze, thaw
 from weft.canon.misfit import (
     Misfit,
     each,
@@ -66,14 +68,14 @@ def context_to_dict(
 
 
 def context_from_dict(
-    value: object,
+    value: object, *, has_store: bool
 ) -> tuple[tuple[Message, ...], Cursor, tuple[Usage, ...], Payloads | None]:
-    """Read a Context's fields, and the bytes that came with them or None."""
-    return reading("Context", _read_context, value)
+    """Read a Context's fields, and the bytes that came with them or None; they must not, if it has a store already."""
+    return reading("Context", partial(_read_context, has_store=has_store), value)
 
 
-def part_to_dict(part: Part) -> dict[str, Any]:
-    """Write a Part: its type, and the fields that are set [M-14]."""
+def part_to_dict(part: Part, thaw: Callable[[Any], Any] = thaw) -> dict[str, Any]:
+    """Write a Part: its type, and the fields that are set [M-14]; frozen ones as `thaw` says."""
     written: dict[str, Any] = {"type": part.type}
     if part.text is not None:
         written["text"] = part.text
@@ -108,12 +110,16 @@ def message_to_dict(message: Message) -> dict[str, Any]:
 
 def write_time(moment: datetime) -> str:
     """Write a moment as ISO-8601."""
-    # The C code behind isoformat() is half as fast once it has a zone to ask; nearly all timestamps are in UTC.
-    return moment.replace(tzinfo=None).isoformat() + "+00:00" if moment.tzinfo is UTC else moment.isoformat()
+    if moment.tzinfo is not UTC:
+        return moment.isoformat()
+    try:
+        return orjson.dumps(moment)[1:-1].decode()  # the same text, in a third of the time
+    except TypeError:  # a kind of datetime that someone derived
+        return moment.isoformat()
 
 
-def usage_to_dict(usage: Usage) -> dict[str, Any]:
-    """Write a Usage: every field."""
+def usage_to_dict(usage: Usage, thaw: Callable[[Any], Any] = thaw) -> dict[str, Any]:
+    """Write a Usage: every field, the provider's account as `thaw` says."""
     return {
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
@@ -128,7 +134,11 @@ def ref_to_dict(ref: BlobReference) -> dict[str, Any]:
 
 
 def _payloads(messages: tuple[Message, ...], store: BlobStore) -> list[dict[str, Any]]:
-    refs = {part.blob.id: part.blob for message in messages for part in message.parts if part.blob is not None}
+    refs: dict[str, BlobReference] = {}
+    for message in messages:
+        for part in message.parts:
+            if part.blob is not None:
+                refs.setdefault(part.blob.id, part.blob)
     written = []
     for ref in refs.values():
         try:
@@ -142,12 +152,16 @@ def _payloads(messages: tuple[Message, ...], store: BlobStore) -> list[dict[str,
 # -- reading ---------------------------------------------------------------------------------------------------
 
 
-def _read_context(value: Any) -> tuple[tuple[Message, ...], Cursor, tuple[Usage, ...], Payloads | None]:
+def _read_context(
+    value: Any, *, has_store: bool
+) -> tuple[tuple[Message, ...], Cursor, tuple[Usage, ...], Payloads | None]:
     data = mapping(value)
-    messages = each("messages", _list(data.get("messages"), "messages"), read_message)
-    cursor = named("cursor", _read_cursor, data.get("cursor"))
-    usage_log = each("usage_log", _list(data.get("usage_log"), "usage_log"), read_usage)
     payloads = data.get("blob_payloads")
+    if payloads is not None and has_store:
+        raise Misfit("blob_payloads", "is there, so blob_store must not be given as well", ValueError)
+    messages = each("messages", _list(data.get("messages", ()), "messages"), read_message)
+    cursor = named("cursor", _read_cursor, data.get("cursor"))
+    usage_log = each("usage_log", _list(data.get("usage_log", ()), "usage_log"), read_usage)
     if payloads is not None:
         read = each("blob_payloads", _list(payloads, "blob_payloads"), _read_payload)
         payloads = {ref.id: (ref, data) for ref, data in read}
@@ -155,11 +169,9 @@ def _read_context(value: Any) -> tuple[tuple[Message, ...], Cursor, tuple[Usage,
 
 
 def _list(value: Any, name: str) -> list[Any] | tuple[Any, ...]:
-    if value is None:
-        return ()
     if isinstance(value, (list, tuple)):
         return value
-    raise Misfit(name, f"must be a list, not {type(value).__name__}")
+    raise Misfit(name, f"must be a list, not {shown(value)}")
 
 
 def read_message(value: Any, untimed: datetime | None = None) -> Message:
@@ -194,21 +206,25 @@ def part_from_dict(value: Any) -> Part:
     return frozen_part(
         kind,
         text,
-        json=_frozen(get("json"), "json"),
+        json=_frozen_mapping(get("json"), "json"),
         blob=None if blob is None else named("blob", _read_ref, blob),
         tool_call_id=optional_text(get("tool_call_id"), "tool_call_id"),
         tool_name=optional_text(get("tool_name"), "tool_name"),
-        tool_args=_frozen(get("tool_args"), "tool_args"),
-        tool_output=freeze(get("tool_output")),
-        provider_raw=_frozen(get("provider_raw"), "provider_raw"),
+        tool_args=_frozen_mapping(get("tool_args"), "tool_args"),
+        tool_output=_frozen(get("tool_output"), "tool_output"),
+        provider_raw=_frozen_mapping(get("provider_raw"), "provider_raw"),
     )
 
 
-def _frozen(value: Any, name: str) -> MappingProxyType[str, Any] | None:
-    if value is None:
-        return None
-    frozen: MappingProxyType[str, Any] = freeze(optional_mapping(value, name))
-    return frozen
+def _frozen_mapping(value: Any, name: str) -> Frozen | None:
+    return None if value is None else _frozen(mapping(value, name), name)
+
+
+def _frozen(value: Any, name: str) -> Any:
+    try:
+        return freeze(value)
+    except ValueError as error:  # it contains itself, so it was never JSON
+        raise Misfit(name, "contains itself", ValueError) from error
 
 
 def _read_ref(value: Any) -> BlobReference:

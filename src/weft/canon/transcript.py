@@ -33,6 +33,10 @@ NO_BLOBS = InMemoryBlobStore()
 _new = object.__new__
 
 
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else EMPTY
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -61,6 +65,10 @@ class Session:
         put(self, "tools", tuple(self.tools))
         put(self, "parameters", freeze_mapping(self.parameters, "Session.parameters"))
         put(self, "extras", freeze_mapping(self.extras, "Session.extras"))
+
+    def noted(self, format: str) -> Mapping[str, Any]:
+        """Give what only one format understands of it; nothing, if that is no object: the file may be anyone's."""
+        return _mapping(self.extras.get(format))
 
     def run_spec(self, provider: str, endpoint: str, model: str | None = None) -> RunSpec:
         """Give the settings as a RunSpec; parameters it has no field for go to `extra_body`."""
@@ -112,6 +120,7 @@ class _OpenEntry:
         "model",
         "native",
         "parent_ids",
+        "plain_extras",
         "usage",
     )
 
@@ -157,7 +166,7 @@ class Entry(_OpenEntry):
         entry.usage = usage
         entry.extras = EMPTY if extras is EMPTY else freeze_mapping(extras, "Entry.extras")
         entry.blobs = blobs
-        entry.native = None
+        entry.native = entry.plain_extras = None
         entry.__class__ = cls
         return entry  # type: ignore[no-any-return]  # it is a `cls` since the line above
 
@@ -171,14 +180,48 @@ class Entry(_OpenEntry):
         """
         entry: Any = _new(_OpenEntry)
         entry.native = native
+        entry.plain_extras = None
         entry._number = number  # noqa: SLF001 - its own
         entry._late = read  # noqa: SLF001
         entry.__class__ = cls
         return entry  # type: ignore[no-any-return]  # it is a `cls` since the line above
 
+    @classmethod
+    def read(
+        cls,
+        id: str,
+        message: Message,
+        parent_ids: tuple[str, ...],
+        model: str | None,
+        finish_reason: str | None,
+        usage: Usage | None,
+        extras: dict[str, Any],
+        blobs: BlobStore,
+    ) -> Entry:
+        """Make an entry of what was decoded from JSON just now and is held by no one else.
+
+        `extras` are frozen when they are asked for, and `plain_extras` are what was given, to be written as they are:
+        most files are read to be written, and freezing everything only to thaw it took half of that time.
+        """
+        entry: Any = _new(_OpenEntry)
+        entry.id = id
+        entry.message = message
+        entry.parent_ids = parent_ids
+        entry.model = model
+        entry.finish_reason = finish_reason
+        entry.usage = usage
+        entry.plain_extras = extras
+        entry.blobs = blobs
+        entry.native = None
+        entry.__class__ = cls
+        return entry  # type: ignore[no-any-return]  # it is a `cls` since the line above
+
     def __getattr__(self, name: str) -> Any:
-        """Find what a late entry was not asked for yet, and keep it."""
+        """Find what an entry was not asked for yet, and keep it."""
         put = object.__setattr__
+        if name == "extras" and self.plain_extras is not None:
+            put(self, "extras", extras := freeze_mapping(self.plain_extras, "Entry.extras"))
+            return extras
         if name in ("message", "blobs"):
             message, blobs = self._late(self.native[1])
             put(self, "message", message)
@@ -195,6 +238,10 @@ class Entry(_OpenEntry):
             raise AttributeError(f"an Entry has no attribute {name!r}")
         put(self, name, found)
         return found
+
+    def noted(self, format: str) -> Mapping[str, Any]:
+        """Give what only one format understands of it, frozen or not: to be looked at and never changed."""
+        return _mapping((self.extras if self.plain_extras is None else self.plain_extras).get(format))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by building anew."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from weft import jsontext
 from weft.blobs import BlobReference, BlobStore, InMemoryBlobStore
 from weft.canon.freezing import thaw
 from weft.canon.misfit import (
@@ -37,6 +38,7 @@ from weft.errors import BlobIntegrityError, BlobNotFoundError, ContextError
 __all__ = [
     "entry_from_dict",
     "entry_to_dict",
+    "entry_to_json",
     "session_from_dict",
     "session_to_dict",
     "transcript_from_dict",
@@ -87,8 +89,22 @@ def session_to_dict(session: Session) -> dict[str, Any]:
 
 def entry_to_dict(entry: Entry, *, payloads: bool = False) -> dict[str, Any]:
     """Write an Entry: what it says, its message without the fields that are not set."""
+    return _entry_to_dict(entry, thaw, payloads=payloads)
+
+
+def entry_to_json(entry: Entry) -> bytes:
+    """Write an Entry with its blobs' bytes, as one line of JSON; ValueError says what has no form in it."""
+    written = _entry_to_dict(entry, _as_it_is, payloads=True)
+    return jsontext.dumps(written, is_finite=entry.plain_extras is not None)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _entry_to_dict(entry: Entry, thaw: Callable[[Any], Any], *, payloads: bool) -> dict[str, Any]:
     message = entry.message
-    said: dict[str, Any] = {"role": message.role, "parts": [part_to_dict(part) for part in message.parts]}
+    said: dict[str, Any] = {"role": message.role, "parts": [part_to_dict(part, thaw) for part in message.parts]}
     if message.id is not None:
         said["id"] = message.id
     if message.provider is not None:
@@ -110,9 +126,9 @@ def entry_to_dict(entry: Entry, *, payloads: bool = False) -> dict[str, Any]:
     if entry.finish_reason is not None:
         written["finish_reason"] = entry.finish_reason
     if entry.usage is not None:
-        written["usage"] = usage_to_dict(entry.usage)
-    if entry.extras:
-        written["extras"] = thaw(entry.extras)
+        written["usage"] = usage_to_dict(entry.usage, thaw)
+    if extras := entry.extras if entry.plain_extras is None else entry.plain_extras:
+        written["extras"] = thaw(extras)
     if payloads and (kept := _payloads(entry)):
         written["blobs"] = kept
     return written

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.canon.freezing import empty, freeze_mapping
+from weft.canon.freezing import BuiltAnew, empty, freeze_mapping
+from weft.closed import closed
 
 __all__ = ["Cursor", "ToolSpecification", "Usage"]
 
 
+@closed
 @dataclass(frozen=True, slots=True)
-class ToolSpecification:
+class ToolSpecification(BuiltAnew):
     """A tool a model may call: a name, what it does, and the JSON Schema of its input."""
 
     name: str
@@ -25,6 +27,7 @@ class ToolSpecification:
         object.__setattr__(self, "input_schema", schema)
 
 
+@closed
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """Where the provider's own memory of the conversation stands."""
@@ -34,8 +37,9 @@ class Cursor:
     session_id: str | None = None
 
 
+@closed
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(BuiltAnew):
     """The tokens of one call; `provider_usage` is the provider's whole account of it."""
 
     input_tokens: int | None = None
