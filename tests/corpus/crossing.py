@@ -37,6 +37,7 @@ STOPS = frozenset({"stop", "stop_sequences", "stopSequences"})
 # Where in `extra_body` a dialect keeps how a field of canon was spelt; the field itself is looked for.
 SPELT = (
     ("tools",),
+    ("functions",),
     ("toolConfig", "tools"),
     ("tool_choice",),
     ("max_completion_tokens",),
@@ -51,6 +52,7 @@ SPELT_SCHEMAS = (
     ("generationConfig", "responseSchema"),
     ("generationConfig", "responseJsonSchema"),
 )
+WRAPPING = frozenset({"name", "description", "strict", "schema", "json_schema"})  # around a schema, for some
 PLAIN_TEXT = ("text", "text/plain")  # a format that asks for nothing
 
 
@@ -251,7 +253,7 @@ class _Account:
             if value is not None and value not in self._native.numbers and not self._is_told(name):
                 return name
         if spec.response_schema is not None and not self._is_told("response_schema"):
-            words = {key for key in _keys(thaw(spec.response_schema)) if len(key) > 1}
+            words = {key for key in _keys(thaw(spec.response_schema)) if len(key) > 1} - WRAPPING
             if not any(key in self._native.keys or key in self._native.texts for key in words or {""}):
                 return "response_schema"
         return self._untold_tools(spec) or self._untold_extra(spec)
@@ -278,6 +280,8 @@ class _Account:
                 continue
             if any(self._is_told("stop" if key in STOPS else key) for key in path) or self._is_carried(value):
                 continue
+            if isinstance(value, bool) and path[-1] in self._native.keys:
+                continue
             return f"extra_body.{'.'.join(path)}"
         return None
 
@@ -286,7 +290,8 @@ class _Account:
             return self._has_text(value)
         if isinstance(value, list):
             return all(self._is_carried(item) for item in value)
-        return value is None
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return value is None or (is_number and value in self._native.numbers)
 
     def _is_told(self, name: str) -> bool:
         return any(name in description for description in self._excluded) or name in self._warnings

@@ -136,7 +136,7 @@ def stream_law(exchange: Exchange) -> str | None:
         return "the stream gave no reply"
     if found := _folded(events, reply) or _described(exchange, reply):
         return found
-    splits = random.Random(exchange.id)  # noqa: S311  # the same cuts in every run
+    splits = random.Random(exchange.id)  # the same cuts in every run
     for _ in range(2):
         told, _ = read_stream(exchange, _cut(data, splits), framing, InMemoryBlobStore())
         if [_told(event) for event in told] != [_told(event) for event in events]:

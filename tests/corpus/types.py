@@ -93,7 +93,8 @@ def _refuse_unknown_keys(package: str) -> None:
 def _with_lists(schema: Any) -> Any:
     """Have lists checked whole: the types say Iterable, which pydantic checks only as far as it is used up."""
     if isinstance(schema, dict):
-        written = {key: _with_lists(value) for key, value in schema.items() if key != "metadata"}
+        is_schema = isinstance(schema.get("type"), str)  # or else the fields of one, of which any may be "metadata"
+        written = {key: _with_lists(value) for key, value in schema.items() if key != "metadata" or not is_schema}
         return {**written, "type": "list"} if schema.get("type") == "generator" else written
     return [_with_lists(item) for item in schema] if isinstance(schema, list) else schema
 
@@ -194,4 +195,4 @@ def _likeliest(errors: list[_Error], depth: int = 0) -> _Error:
 
 def _is_misfit(error: _Error) -> bool:
     """Tell whether a complaint is about being another member of the union altogether."""
-    return error[0][-1] in ("role", "type", "str") and error[1].startswith("Input should be")
+    return error[0][-1:] in (("role",), ("type",), ("str",)) and error[1].startswith("Input should be")

@@ -252,14 +252,51 @@ def test_a_tool_choice_is_said_in_the_targets_way(meaning: str, source: str, tar
     spec, losses = crossed(target, source, tool_choice=said[source], tools=(DIG,))
 
     assert thaw(spec.tool_choice) == said.get(target)
-    assert [item.description for item in losses] == ([] if target in said else ["tool_choice"])
+    # What every provider does unasked is no loss.
+    assert [item.description for item in losses] == ([] if target in said or meaning == "auto" else ["tool_choice"])
 
 
-def test_bedrock_cannot_be_told_a_choice_without_tools() -> None:
-    """It is said inside toolConfig, which is refused without tools."""
-    spec, losses = crossed("bedrock", tool_choice="auto")
+@pytest.mark.parametrize("target", ["openai_responses", "anthropic", "gemini", "bedrock", "cohere", "ollama"])
+@pytest.mark.parametrize(("choice", "lost"), [("auto", []), ("none", []), ("required", ["tool_choice"])])
+def test_a_choice_among_no_tools_is_not_said(target: str, choice: str, lost: list[str]) -> None:
+    """Every provider refuses it: the tools were the source's own, say, and stayed behind."""
+    spec, losses = crossed(target, tool_choice=choice)
 
-    assert (spec.tool_choice, [item.description for item in losses]) == (None, ["tool_choice"])
+    assert (spec.tool_choice, [item.description for item in losses]) == (None, lost)
+
+
+@pytest.mark.parametrize(
+    ("source", "choice", "said", "lost"),
+    [
+        ("anthropic", {"type": "auto", "disable_parallel_tool_use": True}, "auto", ["disable_parallel_tool_use"]),
+        ("anthropic", {"type": "any", "disable_parallel_tool_use": False}, "required", []),
+        (
+            "gemini",
+            {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["dig", "fill"]}},
+            "required",
+            ["allowedFunctionNames"],
+        ),
+        (
+            "gemini",
+            {"functionCallingConfig": {"mode": "AUTO"}, "retrievalConfig": {"languageCode": "nb"}},
+            "auto",
+            ["retrievalConfig"],
+        ),
+        ("gemini", {"function_calling_config": {"mode": "VALIDATED"}}, "auto", []),
+        (
+            "gemini",
+            {"function_calling_config": {"mode": "VALIDATED", "allowed_function_names": ["dig"]}},
+            "auto",
+            ["allowed_function_names"],
+        ),
+    ],
+)
+def test_what_a_choice_says_besides_is_told(source: str, choice: Any, said: str, lost: list[str]) -> None:
+    """L5: nothing is lost in silence. VALIDATED asks for calls that fit their schemas, not for calls."""
+    spec, losses = crossed("openai_chat", source, tool_choice=choice, tools=(DIG,))
+
+    assert spec.tool_choice == said
+    assert [item.description for item in losses] == [f"tool_choice.{key}" for key in lost]
 
 
 @pytest.mark.parametrize(
@@ -309,7 +346,9 @@ def test_the_kinds_of_answer_are_asked_for_in_the_targets_words(
     ],
 )
 def test_both_spellings_of_gemini_are_read(choice: Any) -> None:
-    assert thaw(crossed("anthropic", "gemini", tool_choice=choice)[0].tool_choice) == {"type": "tool", "name": "dig"}
+    spec, losses = crossed("anthropic", "gemini", tool_choice=choice, tools=(DIG,))
+
+    assert (thaw(spec.tool_choice), losses) == ({"type": "tool", "name": "dig"}, [])
 
 
 @pytest.mark.parametrize(
@@ -320,3 +359,73 @@ def test_a_choice_that_means_nothing_elsewhere_is_reported(choice: Any) -> None:
 
     assert spec.tool_choice is None
     assert losses == [ExcludedItem("tool_choice", f"{output_text(choice)} cannot be said to anthropic")]
+
+
+@pytest.mark.parametrize("key", ["functionDeclarations", "function_declarations"])
+def test_a_tool_that_is_functions_and_a_search_leaves_the_search_behind(key: str) -> None:
+    """L5: Gemini takes both in one entry of its list."""
+    tools: list[Any] = [{key: [{"name": "dig"}], "googleSearch": {}, "urlContext": None}]
+    _, losses = cross(read("gemini", contents=[], tools=tools), dialect("gemini"), dialect("openai_chat"))
+
+    assert losses == [ExcludedItem("tools[0]", "googleSearch is run by google; openai_chat does not have it")]
+
+
+def test_functions_of_the_old_kind_are_a_loss_only_where_they_are_not_carried_as_tools() -> None:
+    """L5: so that --strict can be trusted."""
+    functions = [{"name": "dig", "parameters": {"type": "object"}}]
+    tools = [{"type": "function", "function": {"name": "fill"}}]
+
+    assert left("openai_chat", "anthropic", messages=[], functions=functions) == []
+    assert left("openai_chat", "anthropic", messages=[], functions=functions, tools=tools) == ["extra_body.functions"]
+
+
+def test_what_both_of_openais_apis_have_goes_along() -> None:
+    """L5: under its own name in each; `parallel_tool_calls` only beside tools, without which a chat refuses it."""
+    same = {"metadata": {"a": "b"}, "store": False, "user": "u", "service_tier": "flex", "prompt_cache_key": "k"}
+    chat = {**same, "parallel_tool_calls": False, "reasoning_effort": "low", "verbosity": "high"}
+    responses = {
+        **same,
+        "parallel_tool_calls": False,
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "text": {"verbosity": "high"},
+    }
+    there, lost = crossed("openai_responses", "openai_chat", extra_body=chat, tools=(DIG,))
+    back, left_behind = crossed("openai_chat", "openai_responses", extra_body=responses, tools=(DIG,))
+
+    assert (thaw(there.extra_body), lost) == ({**responses, "reasoning": {"effort": "low"}}, [])
+    assert thaw(back.extra_body) == chat
+    assert [item.description for item in left_behind] == ["extra_body.reasoning"]
+    assert left("openai_responses", "openai_chat", input="hi", parallel_tool_calls=True) == [
+        "extra_body.parallel_tool_calls"
+    ]
+
+
+def test_words_of_those_who_speak_openais_dialect_stay_behind() -> None:
+    """L5: the types of the target would refuse them."""
+    odd = {"service_tier": "on_demand", "reasoning_effort": "default", "verbosity": "terse"}
+    spec, losses = crossed("openai_responses", "openai_chat", extra_body=odd)
+
+    assert thaw(spec.extra_body) == {}
+    assert sorted(item.description for item in losses) == [f"extra_body.{key}" for key in sorted(odd)]
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "target", "written"),
+    [
+        ("openai_chat", {"frequency_penalty": 0.5}, "gemini", {"generationConfig": {"frequencyPenalty": 0.5}}),
+        (
+            "gemini",
+            {"generationConfig": {"presencePenalty": 1, "topK": 40}},
+            "cohere",
+            {"presence_penalty": 1, "k": 40},
+        ),
+        ("cohere", {"k": 5}, "anthropic", {"top_k": 5}),
+        ("anthropic", {"top_k": 5}, "ollama", {"options": {"top_k": 5}}),
+        ("ollama", {"options": {"presence_penalty": 2}}, "openai_chat", {"presence_penalty": 2}),
+    ],
+)
+def test_settings_that_some_providers_share_go_along(source: str, body: Any, target: str, written: Any) -> None:
+    """L5: under the target's own name."""
+    spec, losses = crossed(target, source, extra_body=body)
+
+    assert (thaw(spec.extra_body), losses) == (written, [])

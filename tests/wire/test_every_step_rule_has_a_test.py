@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-FILES = ("test_messages.py", "test_steps.py", "test_step_streams.py")
+FILES = ("test_messages.py", *(path.name for path in sorted(HERE.glob("test_steps*.py"))), "test_step_streams.py")
 DOCSTRINGS = "\n".join(re.findall(r'"""(.*?)"""', "\n".join((HERE / name).read_text() for name in FILES), re.DOTALL))
 NAMED = set(re.findall(r"\b[RW]-\d+\b", DOCSTRINGS))
 

@@ -219,7 +219,7 @@ def left_out(plan: RequestPlan) -> list[str]:
 # -- the journey -----------------------------------------------------------------------------------------------
 
 
-def test_the_first_request_to_claude() -> None:
+def test_the_first_request_to_claude_leaves_nothing_out() -> None:
     plan = planned("anthropic", until(thread(), 1))
 
     assert (plan.excluded, plan.must_roundtrip, plan.warnings) == ((), (), ())

@@ -135,7 +135,7 @@ def test_every_kind_of_line_end_gives_the_same_events(line_end: bytes) -> None:
 
 def test_mixed_line_ends_give_the_same_events() -> None:
     """S-01."""
-    rng = random.Random(1)  # noqa: S311
+    rng = random.Random(1)
 
     for _ in range(200):
         # CR before a bare LF would be one line end, so an LF is only ever put after an LF or a CRLF.
@@ -385,7 +385,7 @@ def recorded_streams(corpus: Path) -> Iterator[tuple[str, bytes]]:
 @pytest.mark.corpus
 def test_every_recorded_stream_gives_the_same_events_however_it_is_cut() -> None:
     """S-02 on real traffic, against the reader of lines."""
-    rng = random.Random(7)  # noqa: S311
+    rng = random.Random(7)
     seen = 0
     for exchange_id, stream in recorded_streams(require("corpus")):
         expected = naive(stream)

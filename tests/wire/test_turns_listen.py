@@ -43,7 +43,7 @@ def more(**delta: Any) -> dict[str, Any]:
         ({"type": "ping"}, []),
     ],
 )
-def test_anthropics_events(native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
+def test_anthropics_events_are_shown_as_the_table_says(native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
     """The table of section 10, with thinking shown as weft fixes it."""
     assert stream_event("anthropic", native) == shown
 
@@ -114,7 +114,9 @@ def call(index: int = 0, **fields: Any) -> dict[str, Any]:
         ({"choices": [], "usage": {"prompt_tokens": 1}}, []),
     ],
 )
-def test_openais_events(provider: str, native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
+def test_openais_events_are_shown_as_the_table_says(
+    provider: str, native: dict[str, Any], shown: list[dict[str, Any]]
+) -> None:
     """The table of section 10."""
     assert stream_event(provider, native) == shown
 
@@ -194,7 +196,7 @@ def cohere(kind: str, **message: Any) -> dict[str, Any]:
         ({"type": "message-end", "delta": {"finish_reason": "COMPLETE"}}, []),
     ],
 )
-def test_coheres_events(native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
+def test_coheres_events_are_shown_as_the_table_says(native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
     """The table of section 10, with thinking shown as weft fixes it."""
     assert stream_event("cohere", native) == shown
 
@@ -227,7 +229,7 @@ def gemini(*parts: Any) -> dict[str, Any]:
         ({"usageMetadata": {}}, []),
     ],
 )
-def test_geminis_events(native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
+def test_geminis_events_are_shown_as_the_table_says(native: dict[str, Any], shown: list[dict[str, Any]]) -> None:
     """The table of section 10; several parts give several events."""
     assert stream_event("gemini", native) == shown
 

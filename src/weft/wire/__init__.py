@@ -25,11 +25,11 @@ from weft.wire.adapters import (
 from weft.wire.capabilities import CAPABILITIES
 from weft.wire.codec import ADAPTER, CROSSING, FAITHFUL, STEP, TURN, Decoded, Dialect, Encoded, Policy
 from weft.wire.framing import framing_of, parser_for
-from weft.wire.recorded import dialect_of
+from weft.wire.recorded import dialect_of, dialect_of_path, recorded_frames, recorded_reply
 from weft.wire.registry import DIALECTS, detect, dialect, dialects
 from weft.wire.repair import IdRule
-from weft.wire.stream import StreamReader
-from weft.wire.translate import plan_decoded, plan_request, read_request
+from weft.wire.stream import ODDITIES, StreamReader
+from weft.wire.translate import plan_decoded, plan_request, read_request, told_elsewhere
 
 if TYPE_CHECKING:
     from weft.wire.forms import forms_of as forms_of
@@ -63,6 +63,11 @@ if TYPE_CHECKING:
     from weft.wire.turns import show_events as show_events
     from weft.wire.turns import sse_events as sse_events
     from weft.wire.turns import stream_event as stream_event
+    from weft.wire.usage import TokenCounts as TokenCounts
+    from weft.wire.usage import as_if_cached as as_if_cached
+    from weft.wire.usage import stop_reason_of as stop_reason_of
+    from weft.wire.usage import token_counts as token_counts
+    from weft.wire.usage import usage_of as usage_of
 
 # The faces beside plan(): loaded when they are asked for, as few programs use more than one.
 _FACES = {
@@ -70,6 +75,7 @@ _FACES = {
     "weft.wire.stepstreams": ("StepStream", "events"),
     "weft.wire.forms": ("forms_of", "note_parts", "put_forms", "read_parts"),
     "weft.wire.marks": ("put_back", "take_off"),
+    "weft.wire.usage": ("TokenCounts", "as_if_cached", "stop_reason_of", "token_counts", "usage_of"),
     "weft.wire.messages": (
         "check_message",
         "check_messages",
@@ -102,6 +108,7 @@ __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "CROSSING",
     "DIALECTS",
     "FAITHFUL",
+    "ODDITIES",
     "STEP",
     "TURN",
     "Adapter",
@@ -123,6 +130,7 @@ __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "detect",
     "dialect",
     "dialect_of",
+    "dialect_of_path",
     "dialects",
     "framing_of",
     "ingest_with",
@@ -131,6 +139,9 @@ __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "plan_request",
     "plan_with",
     "read_request",
+    "recorded_frames",
+    "recorded_reply",
+    "told_elsewhere",
     *_HOME,
 ]
 

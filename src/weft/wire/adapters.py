@@ -139,7 +139,7 @@ def plan_with(
         repaired = repair(ctx.messages, call_ids or ID_RULES.get(name, ANY_ID), keeps_orphans=remembers)
     messages = repaired.messages
     encoded = spoken.encode_request(messages, spec, ctx.blob_store, policy)
-    if repaired.mends:
+    if repaired.origins is not None:
         _tell_as_given(encoded, repaired)
     if name in HOISTS_SYSTEM:
         encoded.warnings += _hoisted(ctx.messages, name)

@@ -7,8 +7,9 @@ points differ that share a codec: a joiner here, a default there, never a second
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, Protocol
 
 from weft.blobs import BlobStore
@@ -27,6 +28,7 @@ __all__ = [
     "Policy",
     "StreamDecoder",
     "StreamEncoder",
+    "bare_spec",
 ]
 
 Json = dict[str, Any]
@@ -78,7 +80,7 @@ ADAPTER = Policy(
 )
 """plan() and ingest() (model.md, section 8 on)."""
 
-CROSSING = replace(ADAPTER, typed=True)
+CROSSING = replace(ADAPTER, typed=True, bare_base64=False)
 """A request taken from one dialect to another: as an adapter plans it, and in full, as published types have it."""
 
 STEP = Policy(
@@ -139,6 +141,12 @@ class Decoded:
     spec: RunSpec
 
 
+@cache
+def bare_spec(provider: str, endpoint: str) -> RunSpec:
+    """Give the spec of a request that says nothing but its messages; files of agents are read as such by the line."""
+    return RunSpec(provider, endpoint, "")
+
+
 class StreamDecoder(Protocol):
     """Frames in, events out. Cut anywhere, it keeps what arrived."""
 
@@ -163,6 +171,32 @@ class StreamEncoder(Protocol):
         ...
 
 
+class RequestEncoder(Protocol):
+    """The signature of every `encode_request`."""
+
+    def __call__(
+        self, messages: Sequence[Message], spec: RunSpec, blobs: BlobStore | None = None, policy: Policy = FAITHFUL
+    ) -> Encoded: ...
+
+
+class RequestDecoder(Protocol):
+    """The signature of every `decode_request`; `provider` is who speaks, where it is not the dialect's own."""
+
+    def __call__(self, body: Any, blobs: BlobStore | None = None, *, provider: str | None = None) -> Decoded: ...
+
+
+class ResponseEncoder(Protocol):
+    """The signature of every `encode_response`."""
+
+    def __call__(self, reply: Reply, blobs: BlobStore | None = None, policy: Policy = FAITHFUL) -> Encoded: ...
+
+
+class ResponseDecoder(Protocol):
+    """The signature of every `decode_response`."""
+
+    def __call__(self, body: Any, blobs: BlobStore | None = None, *, provider: str | None = None) -> Reply: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """One wire format with its six verbs."""
@@ -171,10 +205,10 @@ class Dialect:
     provider: str  # who speaks it first; the others are rows in `providers`
     endpoint: str
     framing: str  # of its streams
-    encode_request: Callable[..., Encoded]
-    decode_request: Callable[..., Decoded]
-    encode_response: Callable[..., Encoded]
-    decode_response: Callable[..., Reply]
+    encode_request: RequestEncoder
+    decode_request: RequestDecoder
+    encode_response: ResponseEncoder
+    decode_response: ResponseDecoder
     StreamEncoder: Callable[..., StreamEncoder]
     StreamDecoder: Callable[..., StreamDecoder]
     aliases: tuple[str, ...] = ()
@@ -182,17 +216,3 @@ class Dialect:
     def __repr__(self) -> str:
         """Show the name alone."""
         return f"<dialect {self.name}>"
-
-
-class RequestEncoder(Protocol):
-    """The signature of every `encode_request`."""
-
-    def __call__(
-        self, messages: Sequence[Message], spec: RunSpec, blobs: BlobStore, policy: Policy = ..., /
-    ) -> Encoded: ...
-
-
-class RequestDecoder(Protocol):
-    """The signature of every `decode_request`."""
-
-    def __call__(self, body: Mapping[str, Any], blobs: BlobStore) -> Decoded: ...

@@ -1,7 +1,7 @@
 """Taking a request from one dialect to another: what a provider alone understands stays behind, and is listed.
 
 The conversation is canon already; only the spec needs care. `extra_body` holds the fields the source dialect had
-and canon lacks. The few that every provider has under another name are carried; the rest are losses.
+and canon lacks. The few that the target has too, under its own name, are carried; the rest are losses.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from weft.wire.codec import Dialect, Json
 
 __all__ = ["cross"]
 
-# Stop sequences, by the path each dialect keeps them under in `extra_body`.
-STOPS: dict[str, tuple[str, ...]] = {
+_Paths = dict[str, tuple[str, ...]]  # of one setting: its place in `extra_body`, by dialect
+
+STOPS: _Paths = {
     "openai_chat": ("stop",),
     "anthropic": ("stop_sequences",),
     "gemini": ("generationConfig", "stopSequences"),
@@ -24,6 +25,43 @@ STOPS: dict[str, tuple[str, ...]] = {
     "cohere": ("stop_sequences",),
     "ollama": ("options", "stop"),
 }
+_OF_OPENAI: list[_Paths] = [  # in both its APIs, under one name
+    {"openai_chat": (name,), "openai_responses": (name,)}
+    for name in (
+        "metadata",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "user",
+    )
+]
+# What some providers have, and canon has no field for.
+SHARED: tuple[_Paths, ...] = (
+    {
+        "anthropic": ("top_k",),
+        "gemini": ("generationConfig", "topK"),
+        "cohere": ("k",),
+        "ollama": ("options", "top_k"),
+    },
+    *(
+        {
+            "openai_chat": (f"{kind}_penalty",),
+            "gemini": ("generationConfig", f"{kind}Penalty"),
+            "cohere": (f"{kind}_penalty",),
+            "ollama": ("options", f"{kind}_penalty"),
+        }
+        for kind in ("frequency", "presence")
+    ),
+    {"openai_chat": ("reasoning_effort",), "openai_responses": ("reasoning", "effort")},
+    {"openai_chat": ("verbosity",), "openai_responses": ("text", "verbosity")},
+    *_OF_OPENAI,
+)
+# Words that both of OpenAI's APIs know; who else speaks them has some of their own.
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
 # Objects that settings live in: what is left in one is told field by field.
 HOLDERS = frozenset(
     {
@@ -42,6 +80,7 @@ HOLDERS = frozenset(
 SPELLINGS = {
     "max_completion_tokens": "max_output_tokens",
     "tools": "tools",
+    "functions": "tools",
     "tool_choice": "tool_choice",
     "toolChoice": "tool_choice",
     "response_format": "response_schema",
@@ -62,6 +101,13 @@ MODALITIES: dict[str, dict[str, str]] = {
     "openai_chat": {"text": "text", "audio": "audio"},
     "gemini": {"text": "TEXT", "image": "IMAGE", "audio": "AUDIO"},
 }
+# Where Gemini and Bedrock declare functions in an entry of their lists of tools.
+DECLARED = ("functionDeclarations", "function_declarations", "toolSpec")
+# What a choice of tools is made of, in any dialect; and how Gemini narrows it down.
+CHOOSING = frozenset(
+    {"type", "name", "function", "tool", "auto", "any", "functionCallingConfig", "function_calling_config"}
+)
+ALLOWED = ("allowedFunctionNames", "allowed_function_names")
 PLAIN_TEXT = ("text", "text/plain")  # what every provider answers if not told otherwise
 STREAMED_BY_KEY = frozenset({"openai_chat", "openai_responses", "anthropic", "cohere", "ollama"})
 
@@ -78,6 +124,11 @@ def cross(
         _put(carried, STOPS[target.name], [stops] if isinstance(stops, str) else stops)
     elif stops is not None:
         losses.append(_left("stop", source, target))
+    for paths in SHARED:
+        here, there = paths.get(source.name), paths.get(target.name)
+        if here and there and (value := _take(extra, here)) is not None:
+            into, path = (carried, there) if _fits(here, value, spec) else (extra, here)
+            _put(into, path, value)
     streaming = extra.pop("stream", None)
     extra.pop("stream_options", None)
     if streaming and target.name in STREAMED_BY_KEY:
@@ -86,9 +137,9 @@ def cross(
     losses += [_left(key, source, target) for key in _leftovers(extra, spec)]
     modalities, unsaid = _modalities(spec.response_modalities, target)
     losses += unsaid
-    choice = _tool_choice(spec.tool_choice, target)
-    if target.name == "bedrock" and not spec.tools:
-        choice = None  # it is said inside toolConfig, which is not complete without tools
+    # No provider takes a choice among no tools.
+    choice = _tool_choice(spec.tool_choice, target) if spec.tools else None
+    losses += _unsaid_choice(spec, choice, target)
     crossed = replace(
         spec,
         provider=target.provider,
@@ -103,8 +154,6 @@ def cross(
         extra_headers={},
         extra_query={},
     )
-    if spec.tool_choice is not None and crossed.tool_choice is None:
-        losses.append(ExcludedItem("tool_choice", f"{_shown(spec.tool_choice)} cannot be said to {target.name}"))
     for name in ("extra_headers", "extra_query"):
         if getattr(spec, name):
             losses.append(_left(name, source, target))
@@ -127,6 +176,22 @@ def _take(extra: Json, path: tuple[str, ...]) -> Any:
     return value
 
 
+def _fits(path: tuple[str, ...], value: Any, spec: RunSpec) -> bool:
+    """Tell whether a value is one that all who share the setting take."""
+    match path[-1]:
+        case "parallel_tool_calls":
+            return bool(spec.tools)  # a chat without tools refuses it
+        case "reasoning_effort" | "effort":
+            return value in EFFORTS
+        case "service_tier":
+            return value in TIERS
+        case "verbosity":
+            return value in ("low", "medium", "high")
+        case "top_k" | "topK" | "k":
+            return isinstance(value, int)
+    return True
+
+
 def _put(extra: Json, path: tuple[str, ...], value: Any) -> None:
     for key in path[:-1]:
         extra = extra.setdefault(key, {})
@@ -147,6 +212,9 @@ def _is_carried(key: str, value: Any, spec: RunSpec) -> bool:
     if ours is None:
         return False
     said = value.get("type") if isinstance(value, Mapping) else value
+    if key == "functions" and isinstance(value, list):  # the old way; not read where the new one is used too
+        names = {tool.name for tool in spec.tools}
+        return all(isinstance(item, Mapping) and item.get("name") in names for item in value)
     return ours == "tools" or getattr(spec, ours) is not None or said in PLAIN_TEXT
 
 
@@ -159,20 +227,24 @@ def _unsaid_tools(extra: Json, spec: RunSpec, source: Dialect, target: Dialect) 
     names = {tool.name for tool in spec.tools}
     losses = []
     for t, tool in enumerate(raw):
-        if isinstance(tool, Mapping) and not _is_function(tool, names):
-            told = tool.get("type") or tool.get("name")
-            kind = told if isinstance(told, str) else ", ".join(sorted(map(str, tool)))
+        if isinstance(tool, Mapping) and (kind := _own_kind(tool, names)):
             losses.append(
                 ExcludedItem(f"tools[{t}]", f"{kind} is run by {source.provider}; {target.name} does not have it")
             )
     return losses
 
 
-def _is_function(tool: Mapping[str, Any], names: set[str]) -> bool:
+def _own_kind(tool: Mapping[str, Any], names: set[str]) -> str | None:
+    """Name what its provider runs of a tool; None for a function. Gemini's may be both in one."""
+    beside = sorted(str(key) for key, value in tool.items() if key not in DECLARED and value is not None)
+    if any(tool.get(key) for key in DECLARED):
+        return ", ".join(beside) or None
     inner = tool.get("function")
     name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
-    declared = tool.get("functionDeclarations") or tool.get("function_declarations") or tool.get("toolSpec")
-    return bool(declared) or (isinstance(name, str) and name in names)
+    if isinstance(name, str) and name in names:
+        return None
+    told = tool.get("type") or tool.get("name")
+    return told if isinstance(told, str) else ", ".join(beside) or "an empty tool"
 
 
 # -- what is said in another form ---------------------------------------------------------------------------------
@@ -232,9 +304,31 @@ def _tool_choice(choice: Any, target: Dialect) -> Any:
             return None
 
 
+def _unsaid_choice(spec: RunSpec, choice: Any, target: Dialect) -> list[ExcludedItem]:
+    """List what a choice of tools says and its crossing does not; what all providers do unasked is no loss."""
+    given = spec.tool_choice
+    if given is None:
+        return []
+    needless = ("auto",) if spec.tools else ("auto", "none")
+    kind, name = _meaning(given) or ("", None)
+    if choice is None and (name or kind not in needless):
+        return [ExcludedItem("tool_choice", f"{_shown(given)} cannot be said to {target.name}")]
+    if not isinstance(given, Mapping):
+        return []
+    config = given.get("functionCallingConfig") or given.get("function_calling_config")
+    beside = [(key, given[key]) for key in given if key not in CHOOSING]
+    if isinstance(config, Mapping):
+        beside += [(key, config[key]) for key in config if key != "mode" and not (name and key in ALLOWED)]
+    return [
+        ExcludedItem(f"tool_choice.{key}", f"{_shown(value)} cannot be said to {target.name}")
+        for key, value in beside
+        if value
+    ]
+
+
 def _meaning(choice: Any) -> tuple[str, str | None] | None:
     """Read a tool choice of any dialect: auto, required, none, or one tool by name."""
-    words = {"auto": "auto", "any": "required", "required": "required", "none": "none", "validated": "required"}
+    words = {"auto": "auto", "any": "required", "required": "required", "none": "none", "validated": "auto"}
     match choice:
         case str():
             kind = words.get(choice.lower())
@@ -244,10 +338,11 @@ def _meaning(choice: Any) -> tuple[str, str | None] | None:
         case {"type": "tool", "name": str(name)} | {"tool": {"name": str(name)}}:
             return "required", name
         case {"functionCallingConfig": config} | {"function_calling_config": config} if isinstance(config, Mapping):
-            names: Any = config.get("allowedFunctionNames") or config.get("allowed_function_names")
-            if isinstance(names, (list, tuple)) and len(names) == 1:
+            meaning = _meaning(config.get("mode") or "auto")
+            names: Any = next((config[key] for key in ALLOWED if config.get(key)), ())
+            if isinstance(names, (list, tuple)) and len(names) == 1 and meaning == ("required", None):
                 return "required", str(names[0])
-            return _meaning(config.get("mode"))
+            return meaning
         case {"type": str(kind)}:
             return _meaning(kind)
         case {"auto": _}:

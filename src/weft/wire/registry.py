@@ -5,6 +5,7 @@ Dialects are loaded when they are asked for, so that a program that speaks to on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -36,6 +37,7 @@ DIALECTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ollama": ("weft.wire.ollama:DIALECT", ("ollama.chat",)),
 }
 Messages = list[Mapping[str, Any]]
+_DATED = re.compile(r"_20\d{6}$")  # how Anthropic names the versions of its own tools
 _NAMES = {alias: name for name, (_, aliases) in DIALECTS.items() for alias in (name, *aliases)}
 
 
@@ -90,7 +92,7 @@ def _detect_request(body: Mapping[str, Any]) -> str | None:
         return "openai_images"
     given = body.get("messages")
     if not isinstance(given, (list, tuple)):
-        return None
+        return "openai_responses" if isinstance(body.get("prompt"), Mapping) or "conversation" in body else None
     messages = [message for message in given if isinstance(message, Mapping)]
     blocks = [block for message in messages for block in _blocks(message)]
     if any("toolUse" in block or "toolResult" in block for block in blocks):
@@ -101,6 +103,8 @@ def _detect_request(body: Mapping[str, Any]) -> str | None:
         return "anthropic"
     if _says_cohere(body, messages):
         return "cohere"
+    if "stop_sequences" in body:  # `stop` in chats
+        return "anthropic" if "max_tokens" in body else "cohere"
     return "ollama" if _says_ollama(body, messages) else "openai_chat"
 
 
@@ -114,8 +118,13 @@ def _says_anthropic(body: Mapping[str, Any], messages: Messages, blocks: Message
         return True
     if any("input_schema" in tool for tool in _mappings(body.get("tools"))):
         return True
-    ours = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use")
-    if any(block.get("type") in ours or (block.get("type") == "image" and "source" in block) for block in blocks):
+    if any(_DATED.search(str(tool.get("type"))) for tool in _mappings(body.get("tools"))) or "mcp_servers" in body:
+        return True
+    ours, sourced = (
+        ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"),
+        ("image", "document"),
+    )
+    if any(block.get("type") in ours or (block.get("type") in sourced and "source" in block) for block in blocks):
         return True
     # A bare question: only the model tells, if nothing speaks for a gateway that takes Claude's models in chat's way.
     roles = ("system", "developer", "tool")
@@ -126,7 +135,7 @@ def _says_anthropic(body: Mapping[str, Any], messages: Messages, blocks: Message
 
 
 def _says_cohere(body: Mapping[str, Any], messages: Messages) -> bool:
-    if any(key in body for key in ("citation_options", "safety_mode", "p", "k")):
+    if any(key in body for key in ("citation_options", "safety_mode", "strict_tools", "p", "k")):
         return True
     if any("tool_plan" in message for message in messages):
         return True
@@ -157,6 +166,10 @@ def _blocks(message: Mapping[str, Any]) -> Messages:
 def _detect_response(body: Mapping[str, Any]) -> str | None:
     match body:
         case {"candidates": _} | {"usageMetadata": _} | {"promptFeedback": _} | {"modelVersion": _}:
+            return "gemini"
+        case {"usage_metadata": _} | {"prompt_feedback": _} | {"model_version": _}:  # as the SDK has it
+            return "gemini"
+        case {"error": {"code": int(), "status": str()}}:
             return "gemini"
         case {"choices": _}:
             return "openai_chat"

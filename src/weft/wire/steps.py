@@ -24,7 +24,16 @@ from weft.wire.messages import check_messages, encode_message, join_texts, read_
 from weft.wire.registry import dialect
 from weft.wire.steprules import refused, settled
 
-__all__ = ["decode_step", "encode_step", "gemini_safety_settings", "plan_step", "result_of"]
+__all__ = [
+    "MADE_UP_ID",
+    "as_told",
+    "decode_step",
+    "encode_step",
+    "face_of",
+    "gemini_safety_settings",
+    "plan_step",
+    "result_of",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,11 @@ from weft.wire.codec import Json
 from weft.wire.frame import FrameParser
 from weft.wire.framing import parser_for
 
-__all__ = ["AssemblingDecoder", "Speaker", "StreamReader"]
-
+__all__ = ["ODDITIES", "AssemblingDecoder", "Speaker", "StreamReader"]
 
 COMPACT_EVERY = 1 << 20  # bytes of a stream
 JOINED = 1 << 10  # letters; what a megabyte of the smallest events amounts to is longer
-# What reading an event may raise when a field is of another type than the protocol's, or nested past all reason.
+# What reading may raise when a field is of another type than the protocol's, or nested past all reason.
 ODDITIES = (WireError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import Context, Message, RequestPlan, RunSpec, plain_plan
+from weft.canon import Context, Message, Part, Reply, RequestPlan, RunSpec, plain_plan
 from weft.errors import UsageError
 from weft.wire.adapters import plan_with
 from weft.wire.body import blobs_or_new
@@ -16,7 +16,7 @@ from weft.wire.crossing import cross
 from weft.wire.estimate import estimate_tokens
 from weft.wire.registry import detect, dialect
 
-__all__ = ["plan_decoded", "plan_request", "read_request"]
+__all__ = ["plan_decoded", "plan_request", "read_request", "told_elsewhere"]
 
 
 def read_request(
@@ -77,3 +77,17 @@ def plan_decoded(
     context = Context(messages, blob_store=blobs_or_new(blobs))
     plan = plan_with(target, context, crossed, policy=policy)
     return plan.with_excluded(losses)
+
+
+def told_elsewhere(reply: Reply) -> Reply:
+    """Give an answer as clients of another dialect are told it: the words of its thinking, without what seals them.
+
+    A seal is for who set it. A stream is told in the same way, word by word.
+    """
+    return replace(
+        reply, messages=tuple(replace(each, parts=tuple(map(_unsealed, each.parts))) for each in reply.messages)
+    )
+
+
+def _unsealed(part: Part) -> Part:
+    return Part("thinking", text=part.text) if part.type == "thinking" and part.text else part

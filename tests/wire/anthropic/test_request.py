@@ -270,7 +270,7 @@ def test_what_cannot_be_sent_is_reported_part_by_part() -> None:
     ]
 
 
-def test_a_new_part_type_and_a_json_part() -> None:
+def test_a_json_part_is_sent_as_text_and_a_new_part_type_is_left_out() -> None:
     encoded = encode(user(Part("json", json={"a": [1]}), Part("hologram", text="x"), Part("annotation", json={"n": 1})))
 
     assert encoded.body["messages"][0]["content"] == [{"type": "text", "text": '{"a":[1]}'}]
@@ -871,3 +871,14 @@ def test_whatever_arrives_is_read_or_refused_with_its_place(body: Any) -> None:
         return
     for policy in (FAITHFUL, ADAPTER, STEP, TURN):
         DIALECT.encode_request(decoded.messages, decoded.spec, store, policy)
+
+
+def test_a_document_the_model_is_said_to_have_sent_is_said_back() -> None:
+    """L1: the types allow it anywhere; only planning leaves it out."""
+    source = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
+    turn = {"role": "assistant", "content": [{"type": "document", "source": source}]}
+    blobs = InMemoryBlobStore()
+    decoded = DIALECT.decode_request({"model": "m", "max_tokens": 1, "messages": [turn]}, blobs)
+
+    assert DIALECT.encode_request(decoded.messages, decoded.spec, blobs).body["messages"] == [turn]
+    assert losses(*decoded.messages, blobs=blobs)[0].reason == "part type file is not supported for role assistant"

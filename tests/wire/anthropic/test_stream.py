@@ -34,6 +34,7 @@ from weft.canon import (
     UsageUpdate,
     fold,
     replay,
+    thaw,
 )
 from weft.jsontext import dumps
 from weft.wire import StreamReader
@@ -649,3 +650,73 @@ def test_any_answer_can_be_told_as_a_stream() -> None:
     reply = DIALECT.decode_response(WHOLE)
 
     assert same_time(read(written(list(replay(reply))))[1]) == same_time(reply)
+
+
+def test_a_compaction_keeps_what_is_sealed_in_it() -> None:
+    """L3: `encrypted_content` has to come back as it was, and its delta may have no summary."""
+    events, reply = hear(
+        START,
+        opened(0, type="compaction", content=None),
+        delta(0, "compaction_delta", content="All went ", encrypted_content=None),
+        delta(0, "compaction_delta", content="well.", encrypted_content="c2Vh"),
+        delta(0, "compaction_delta", content=None, encrypted_content="bGVk"),
+        closed(0),
+        ended(),
+        STOP,
+    )
+    sealed = {"type": "compaction", "content": "All went well.", "encrypted_content": "c2VhbGVk"}
+
+    assert DIALECT.encode_response(reply).body["content"] == [sealed]
+    assert DIALECT.encode_response(read(written(events))[1]).body["content"] == [sealed]
+
+
+def test_where_another_model_takes_over_the_answer_has_its_name() -> None:
+    """L3: a whole answer is told under the last model's name; each thought is its own model's."""
+    hop = {"type": "fallback", "from": {"model": "claude-opus-4-5"}, "to": {"model": "claude-sonnet-5"}}
+    events, reply = hear(
+        START,
+        opened(0, **SIGNED),
+        closed(0),
+        opened(1, **hop),
+        closed(1),
+        opened(2, **SIGNED),
+        closed(2),
+        ended(),
+        STOP,
+    )
+    whole = {
+        **ENVELOPE,
+        "model": "claude-sonnet-5",
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "content": [SIGNED, hop, SIGNED],
+    }
+
+    assert same_time(reply) == same_time(DIALECT.decode_response(whole))
+    assert reply.message is not None
+    assert [(part.json or {}).get("model") for part in reply.message.parts] == [
+        "claude-opus-4-5",
+        None,
+        "claude-sonnet-5",
+    ]
+    assert same_time(read(written(events))[1]) == same_time(reply)
+
+
+def test_the_last_word_unsays_nothing_by_null() -> None:
+    """L3: as the SDK has it: a container or transformations told at the start outlive a null at the end."""
+    start = {**START, "message": {**START["message"], "container": {"id": "box"}, "input_transformations": []}}
+    last = {**ended(), "input_transformations": None, "context_management": None}
+    last["delta"] = {**last["delta"], "container": None}
+    _, reply = hear(start, last, STOP)
+
+    raw = thaw(reply.raw)
+    assert (raw["container"], raw["input_transformations"], raw["context_management"]) == ({"id": "box"}, [], None)
+
+
+def test_a_whole_answer_told_as_a_stream_keeps_who_may_make_a_call() -> None:
+    """L3, W-35: what a call has beside its name and arguments is in its opening."""
+    call = {"type": "tool_use", "id": "t1", "name": "depth", "input": {"pier": 4}, "caller": {"type": "direct"}}
+    whole = {**WHOLE, "content": [call]}
+    events = list(replay(DIALECT.decode_response(whole)))
+
+    assert DIALECT.encode_response(read(written(events))[1]).body["content"] == [call]

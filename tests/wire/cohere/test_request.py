@@ -257,3 +257,12 @@ def test_empty_text_is_left_out_of_a_plan() -> None:
     assert turns(user(text(""), "a"), policy=ADAPTER).losses == [
         ExcludedItem("context.messages[0].parts[0]", "empty text")
     ]
+
+
+def test_a_detail_of_another_kind_is_said_back() -> None:
+    """L1."""
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/p.png", "detail": ["new"]}}
+    body = {"model": "m", "messages": [{"role": "user", "content": [picture]}]}
+    decoded = DIALECT.decode_request(body)
+
+    assert DIALECT.encode_request(decoded.messages, decoded.spec).body == body

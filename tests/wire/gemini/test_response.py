@@ -122,7 +122,7 @@ def test_a_refused_prompt_is_finished_and_filtered() -> None:
         (True, None, None),
     ],
 )
-def test_finish_reasons(given: Any, stop: str | None, finish: str | None) -> None:
+def test_finish_reasons_are_read_by_name_and_by_number(given: Any, stop: str | None, finish: str | None) -> None:
     """Message-codecs.md, section 2; numbers are those of the protobuf enumeration."""
     reply = decode_response({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": given}]})
 

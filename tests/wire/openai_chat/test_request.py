@@ -604,3 +604,12 @@ def test_plain_conversations_survive(roles: list[Any], words: str) -> None:
     heard = DIALECT.decode_request(body).messages
 
     assert [(each.role, each.parts) for each in heard] == [(each.role, each.parts) for each in messages]
+
+
+def test_tools_of_the_new_and_the_old_kind_are_both_said_back() -> None:
+    """L1."""
+    tools = [{"type": "function", "function": {"name": "dig", "description": "", "parameters": {"type": "object"}}}]
+    body = {"model": "m", "messages": [], "tools": tools, "functions": [{"name": "fill"}]}
+    decoded = DIALECT.decode_request(body)
+
+    assert DIALECT.encode_request(decoded.messages, decoded.spec).body == body

@@ -149,6 +149,8 @@ def test_images_are_in_the_store_with_their_entry_kept() -> None:
     [
         BODY,
         {"created": 1, "data": []},
+        {"created": 1},
+        {"created": 1, "data": [{}]},
         {"created": 1, "data": [{"b64_json": "@@"}, {"url": "u", "revised_prompt": "r"}]},
         {"error": {"message": "no"}},
     ],

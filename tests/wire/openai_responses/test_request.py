@@ -827,3 +827,52 @@ thoughts = st.builds(lambda words: {"type": "reasoning", "id": words, "summary":
 def test_any_order_of_items_is_kept(given_items: list[dict[str, Any]]) -> None:
     """L1 as a property: decode(encode) keeps the items, their order and their borders."""
     assert there_and_back({"model": "m", "input": given_items})["input"] == given_items
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call_output", "name": "depth", "output": "6 m", "status": "completed"},
+        {"type": "function_call_output", "name": "depth", "output": [{"type": "input_text", "text": "6 m"}]},
+        {"type": "custom_tool_call_output", "output": "6 m"},
+    ],
+)
+def test_a_result_of_a_hosted_tool_has_a_name_and_no_id(item: dict[str, Any]) -> None:
+    """L1: `call_id` is optional in the newest types."""
+    body = {"model": "m", "input": [item]}
+    (result,) = heard(item)[0][0].parts
+
+    assert there_and_back(body) == body
+    assert (result.type, result.tool_call_id, result.tool_name) == ("tool_result", None, item.get("name"))
+
+
+@pytest.mark.parametrize(
+    ("file", "media_type"),
+    [
+        ({"file_data": "aGk=", "filename": "notes.pdf"}, "application/pdf"),
+        ({"file_data": "aGk="}, None),
+        ({"file_data": "data:text/plain;base64,aGk=", "file_url": "https://example.org/n"}, "text/plain"),
+        ({"file_data": "aGk=", "file_url": "https://example.org/n.txt", "detail": "low"}, None),
+    ],
+)
+def test_a_file_may_come_as_bare_base64_and_with_more_than_its_bytes(
+    file: dict[str, Any], media_type: str | None
+) -> None:
+    """L1, J-06: said back in the form it came in; its name tells the type where there is no data URL."""
+    body = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_file", **file}]}]}
+    (message,), blobs = heard(*body["input"])  # type: ignore[arg-type]
+    blob = message.parts[0].blob
+
+    assert blob is not None
+    assert (blobs.get_blob(blob), blob.media_type) == (b"hi", media_type)
+    assert there_and_back(body) == body
+
+
+def test_over_http_a_file_is_a_data_url() -> None:
+    """The API refuses bare base64, which the chapter on adapters promises to callers of the SDK."""
+    blobs = InMemoryBlobStore()
+    pdf = Part("file", blob=blobs.put_blob(b"hi", media_type="application/pdf"))
+    over_http = DIALECT.encode_request([user(pdf)], responses(), blobs, replace(ADAPTER, bare_base64=False))
+
+    assert over_http.body["input"][0]["content"][0]["file_data"] == "data:application/pdf;base64,aGk="
+    assert items(user(pdf), blobs=blobs)[0]["content"][0]["file_data"] == "aGk="

@@ -266,3 +266,13 @@ def test_annotations_that_say_something_stay_with_their_text() -> None:
             timestamp=reply.messages[0].timestamp,
         ),
     )
+
+
+@pytest.mark.parametrize("more", [{}, {"call_id": "c1"}])
+def test_an_answer_may_hold_results_of_its_own_calls(more: dict[str, Any]) -> None:
+    """L2: a program the provider runs calls tools, and the results are among its output."""
+    result = {"type": "function_call_output", "id": "o1", "output": "6 m", "status": "completed", **more}
+    body = {"id": "r1", "object": "response", "model": "m", "status": "completed", "output": [result]}
+    encoded = DIALECT.encode_response(DIALECT.decode_response(body))
+
+    assert (encoded.losses, encoded.body) == ([], body)

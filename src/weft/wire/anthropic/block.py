@@ -76,7 +76,9 @@ def encode_part(part: Part, role: Role, provider: str | None, blobs: BlobStore, 
         case "image" | "file" | "audio" | "video" if raw is not None or part.type in ("image", "file"):
             if policy.typed and raw is None and (kind := _untaken(part)):
                 return f"a file of type {kind} is not taken by messages.create"
-            return _media(part, role, raw, provider, blobs)
+            if role == "assistant" and part.type != "image" and policy.merge:
+                return f"part type {part.type} is not supported for role assistant"
+            return _media(part, raw, provider, blobs)
         case "compaction":
             return _compaction(part, raw, blobs)
         case "json" if part.json is not None:
@@ -178,10 +180,8 @@ def _thinking(part: Part, raw: Mapping[str, Any] | None, policy: Policy) -> Json
     return {"type": "thinking", "thinking": part.text}
 
 
-def _media(part: Part, role: Role, raw: Mapping[str, Any] | None, provider: str | None, blobs: BlobStore) -> Json | str:
+def _media(part: Part, raw: Mapping[str, Any] | None, provider: str | None, blobs: BlobStore) -> Json | str:
     kind = "image" if part.type == "image" else "document"
-    if kind == "document" and role == "assistant":
-        return f"part type {part.type} is not supported for role assistant"
     facts = {**(part.provider_raw or EMPTY), **(part.json or EMPTY)}
     # A file id means something only to whoever gave it out.
     file_id = facts.get("file_id") if provider is None or provider in PROVIDERS else None
@@ -206,8 +206,10 @@ def _media(part: Part, role: Role, raw: Mapping[str, Any] | None, provider: str 
 
 def _untaken(part: Part) -> str | None:
     """Name the type of a document that is neither PDF nor text: the API has no source for it."""
-    media_type = part.blob.media_type if part.blob is not None and part.type == "file" else None
-    return None if media_type is None or media_type.startswith(("application/pdf", "text/")) else media_type
+    if part.blob is None or part.type != "file":
+        return None
+    media_type = part.blob.media_type or "application/octet-stream"
+    return None if media_type.startswith(("application/pdf", "text/")) else media_type
 
 
 def _blob_source(ref: BlobReference, kept: Any, kind: str, blobs: BlobStore) -> Json:

@@ -33,7 +33,7 @@ from weft.wire.body import (
     residue,
     tools_of,
 )
-from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
+from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy, bare_spec
 
 __all__ = ["decode_request", "encode_request"]
 
@@ -213,7 +213,8 @@ def decode_request(body: Any, blobs: BlobStore | None = None, *, provider: str |
     for m, value in enumerate(listed(need(body, "messages"), "messages")):
         at = f"messages[{m}]"
         messages += _decode_message(mapping_at(value, at), blobs, at, made, provider)
-    return Decoded(tuple(messages), _decode_spec(body, provider))
+    spec = bare_spec(provider, "messages.create") if len(body) == 1 else _decode_spec(body, provider)
+    return Decoded(tuple(messages), spec)
 
 
 def _decode_message(message: Mapping[str, Any], blobs: BlobStore, at: str, made: Any, provider: str) -> list[Message]:

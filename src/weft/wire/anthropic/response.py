@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import EMPTY, Message, Reply, Usage, thaw
-from weft.wire.anthropic.block import NAME, decode_content, encode_part, made_by
+from weft.canon import EMPTY, Frozen, Message, Part, Reply, Usage, thaw
+from weft.wire.anthropic.block import NAME, decode_block, decode_content, encode_part, made_by
 from weft.wire.body import as_body, blobs_or_new
 from weft.wire.codec import FAITHFUL, Encoded, Json, Policy
 
-__all__ = ["FINISH", "decode_response", "encode_response", "read_usage"]
+__all__ = ["FINISH", "STOP", "decode_response", "encode_response", "is_own_envelope", "read_usage"]
 
 FINISH = {
     "end_turn": "stop",
@@ -33,7 +33,7 @@ def decode_response(body: Any, blobs: BlobStore | None = None, *, provider: str 
     if not isinstance(body.get("content"), (list, tuple, str)):
         return Reply(raw=body, finished=False)
     made = made_by(provider, body.get("model"))
-    parts = decode_content(body["content"], blobs, "content", made)
+    parts = _parts(body["content"], blobs, made, provider)
     stop = body.get("stop_reason")
     reply_id = body.get("id") if isinstance(body.get("id"), str) else None
     return Reply(
@@ -46,6 +46,19 @@ def decode_response(body: Any, blobs: BlobStore | None = None, *, provider: str 
         raw=raw,
         finished=isinstance(stop, str),
     )
+
+
+def _parts(content: Any, blobs: BlobStore, made: Frozen, provider: str) -> list[Part]:
+    """Read the content; what comes before a `fallback` block was made by the model that gave up there."""
+    if isinstance(content, str):
+        return decode_content(content, blobs, "content", made)
+    makers: list[Frozen] = []
+    for b, block in enumerate(content):
+        match block:
+            case {"type": "fallback", "from": {"model": str(earlier)}}:
+                makers += [made_by(provider, earlier)] * (b - len(makers))
+    makers += [made] * (len(content) - len(makers))
+    return [decode_block(block, blobs, f"content[{b}]", makers[b]) for b, block in enumerate(content)]
 
 
 def encode_response(reply: Reply, blobs: BlobStore | None = None, policy: Policy = FAITHFUL) -> Encoded:

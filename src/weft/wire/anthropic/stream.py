@@ -147,12 +147,20 @@ class StreamDecoder(AssemblingDecoder):
             call, self._calls = self._calls, self._calls + 1
             self.say.start()
             self.say.call(call, _text(block.get("name")), _text(block.get("id")), block)
+        elif kind == "fallback" and isinstance(block.get("to"), Mapping):
+            self._serve(block["to"].get("model"))
         self._blocks[index] = _Block(block, call)
         self._latest = index
         if kind == "text":
             self.say.content(_text(block.get("text")))
         elif kind == "thinking":
             self.say.reasoning(_text(block.get("thinking")))
+
+    def _serve(self, model: Any) -> None:
+        """Note that another model took over: the whole answer is told under its name."""
+        if isinstance(model, str):
+            self._message["model"] = model
+            self._made = made_by(self.provider, model)
 
     def _extend(self, index: int, delta: Json) -> None:
         block = self._blocks.get(index)
@@ -164,6 +172,8 @@ class StreamDecoder(AssemblingDecoder):
         if kind in TEXTS:
             source, target = TEXTS[kind]
             piece = delta.get(source)
+            if kind == "compaction_delta" and isinstance(sealed := delta.get("encrypted_content"), str):
+                block.pieces.setdefault("encrypted_content", []).append(sealed)
             if piece is None:
                 return
             if piece.__class__ is not str:
@@ -198,15 +208,15 @@ class StreamDecoder(AssemblingDecoder):
             self.end_part(_decoded(block.whole(), self.blobs, f"content[{index}]", self._made))
 
     def _amend(self, event: Json) -> None:
-        for key, value in event.items():
-            if key == "type":
-                continue
-            if key == "delta" and isinstance(value, Mapping):
-                self._message.update(value)
-            elif key == "usage" and isinstance(value, Mapping) and isinstance(self._message.get("usage"), Mapping):
-                self._message["usage"] = deep_merge(thaw(self._message["usage"]), _set(value))
-            else:
-                self._message[key] = value
+        """Lay the last word over the first; null says nothing about what was said before."""
+        delta, usage, held = event.get("delta"), event.get("usage"), self._message.get("usage")
+        said = {**event, **delta} if isinstance(delta, Mapping) else {**event}
+        del said["type"]
+        if isinstance(delta, Mapping):
+            del said["delta"]
+        if isinstance(usage, Mapping) and isinstance(held, Mapping):
+            said["usage"] = deep_merge(thaw(held), _set(usage))
+        self._message |= {key: value for key, value in said.items() if value is not None or key not in self._message}
 
     def assembled(self) -> Json:
         """Put the blocks, in their order, back into the message."""

@@ -17,7 +17,17 @@ from weft.wire.bedrock.media import KINDS, as_policy, as_text, decode_media, enc
 from weft.wire.body import is_failed, is_plain, listed, maker, mapping_at, need, origin, same, unknown
 from weft.wire.codec import Json, Policy
 
-__all__ = ["NAME", "decode_block", "decode_content", "encode_part", "is_own_block", "made_by", "text_of"]
+__all__ = [
+    "MEMBERS",
+    "NAME",
+    "SERVER_TOOL",
+    "decode_block",
+    "decode_content",
+    "encode_part",
+    "is_own_block",
+    "made_by",
+    "text_of",
+]
 
 NAME = "bedrock"
 PROVIDERS = frozenset({"bedrock", "local"})  # who may have produced a text block with more to it than text

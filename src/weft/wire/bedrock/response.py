@@ -83,10 +83,9 @@ def encode_response(reply: Reply, blobs: BlobStore | None = None, policy: Policy
 
 
 def is_own_envelope(raw: Mapping[str, Any]) -> bool:
-    """Tell whether an envelope is one of this dialect's; its errors are known by not being anyone else's."""
-    if "output" in raw:
-        return isinstance(raw["output"], Mapping)
-    return bool(raw) and not any(mark in raw for mark in FOREIGN)
+    """Tell whether an envelope is one of this dialect's: known by not being anyone else's, as its errors are."""
+    has_output = "output" not in raw or isinstance(raw["output"], Mapping)
+    return bool(raw) and has_output and not any(mark in raw for mark in FOREIGN)
 
 
 def _envelope(reply: Reply) -> Json:

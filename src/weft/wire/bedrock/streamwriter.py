@@ -6,153 +6,95 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import (
-    EMPTY,
-    ContentDelta,
-    Event,
-    Part,
-    PartEnd,
-    ReasoningDelta,
-    RefusalDelta,
-    StreamEnd,
-    StreamError,
-    StreamStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-    Usage,
-    UsageUpdate,
-    thaw,
-    write_arguments,
-)
+from weft.canon import EMPTY, Part, StreamEnd, StreamStart, ToolCallStart, thaw, write_arguments
 from weft.jsontext import dumps
 from weft.wire.bedrock.block import encode_part
 from weft.wire.bedrock.response import STOP, is_own_envelope, write_usage
-from weft.wire.body import blobs_or_new
 from weft.wire.codec import FAITHFUL, Json
 from weft.wire.eventstream import Frame, encode_frame
+from weft.wire.streamwriter import BlockEncoder
 
 __all__ = ["StreamEncoder"]
 
 METADATA = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 
 
-class StreamEncoder:
+class StreamEncoder(BlockEncoder):
     """Writes events as messageStart to metadata, each as it comes."""
 
-    __slots__ = ("_blobs", "_calls", "_index", "_open", "_said", "_started", "_usage")
+    __slots__ = ("_calls", "_index", "_started")
 
     def __init__(self, blobs: BlobStore | None = None) -> None:
         """Begin with nothing written."""
-        self._blobs = blobs_or_new(blobs)
+        super().__init__(blobs)
         self._started = False
         self._index = -1
-        self._open = ""  # the type of the block that is open
-        self._said: list[str] = []  # types of text blocks closed by the next one, whose part.end is still to come
-        self._calls: dict[int, tuple[int, bool]] = {}  # where each call's block is, and whether arguments were told
-        self._usage: Usage | None = None
+        self._calls: dict[int, tuple[int, bool]] = {}  # by call: its block, and whether arguments were told
 
-    def feed(self, event: Event) -> bytes:
-        """Write one event."""
-        match event:
-            case ContentDelta(delta=str(text)) | RefusalDelta(delta=text):
-                return self._delta("text", {"text": text})
-            case ContentDelta(delta=parts):
-                return b"".join(self._whole(part) for part in parts if isinstance(part, Part))
-            case ReasoningDelta(delta=text):
-                return self._delta("thinking", {"reasoningContent": {"text": text}})
-            case ToolCallStart():
-                return self._open_call(event)
-            case ToolCallDelta(index=index, delta=text):
-                return self._arguments(index, text)
-            case ToolCallEnd(index=index, tool_call=part):
-                return self._end_call(index, part)
-            case PartEnd(part=part):
-                return self._end_part(part)
-            case StreamStart():
-                return self._begin()
-            case UsageUpdate(usage=usage):
-                self._usage = usage
-            case StreamError(error=error):
-                return self._begin() + self._close_block() + _frame("modelStreamErrorException", {"message": error})
-            case StreamEnd():
-                return self._end(event)
-            case _:
-                pass
-        return b""
-
-    def close(self) -> bytes:
-        """End; messageStop and metadata were written with the end of the stream, or never, if there was none."""
-        return b""
-
-    def _begin(self) -> bytes:
+    def begin(self, start: StreamStart | None = None) -> bytes:  # noqa: ARG002 - a stream says neither id nor model
+        """Say who speaks."""
         if self._started:
             return b""
         self._started = True
         return _frame("messageStart", {"role": "assistant"})
 
     def _open_block(self, kind: str, start: Json | None = None) -> bytes:
-        written = self._begin() + self._close_block()
+        written = self.begin() + self.leave_block()
         self._index += 1
-        self._open = kind
+        self.opened = kind
         return written if start is None else written + self._event("contentBlockStart", start=start)
 
     def _event(self, kind: str, index: int | None = None, **fields: Any) -> bytes:
         return _frame(kind, {"contentBlockIndex": self._index if index is None else index, **fields})
 
-    def _close_block(self) -> bytes:
-        kind, self._open = self._open, ""
+    def close_block(self) -> bytes:
+        """Say that the open block is complete; of a call, once its arguments have come."""
+        kind, self.opened = self.opened, ""
         if not kind:
             return b""
-        if kind in ("text", "thinking"):
-            self._said.append(kind)
-        elif kind == "call" and any(at == self._index and not told for at, told in self._calls.values()):
+        if kind == "call" and any(at == self._index and not told for at, told in self._calls.values()):
             return b""  # its arguments come with its end
         return self._event("contentBlockStop")
 
+    def text(self, piece: str) -> bytes:
+        """Tell a piece of text, in a block of its own if none is open."""
+        return self._delta("text", {"text": piece})
+
+    def thought(self, piece: str) -> bytes:
+        """Tell a piece of thinking; its signature comes when it ends."""
+        return self._delta("thinking", {"reasoningContent": {"text": piece}})
+
     def _delta(self, kind: str, delta: Json) -> bytes:
-        opened = b"" if self._open == kind else self._open_block(kind)
+        opened = b"" if self.opened == kind else self._open_block(kind)
         return opened + self._event("contentBlockDelta", delta=delta)
 
-    def _open_call(self, event: ToolCallStart) -> bytes:
-        raw = event.raw.get("toolUse") if event.raw is not None else None
+    def open_call(self, start: ToolCallStart) -> bytes:
+        """Open the call's block, without its arguments."""
+        raw = start.raw.get("toolUse") if start.raw is not None else None
         tool: Json = thaw(raw) if isinstance(raw, Mapping) else {}
-        tool |= {"toolUseId": event.id or "", "name": event.name}
+        tool |= {"toolUseId": start.id or "", "name": start.name}
         written = self._open_block("call", {"toolUse": tool})
-        self._calls[event.index] = (self._index, False)
+        self._calls[start.index] = (self._index, False)
         return written
 
-    def _arguments(self, call: int, text: str) -> bytes:
+    def arguments(self, call: int, piece: str) -> bytes:
+        """Tell a piece of arguments; where calls take turns, the call's block may be an earlier one."""
         index = self._calls.get(call, (self._index, False))[0]
         self._calls[call] = (index, True)
-        return self._event("contentBlockDelta", index, delta={"toolUse": {"input": text}})
+        return self._event("contentBlockDelta", index, delta={"toolUse": {"input": piece}})
 
-    def _end_call(self, call: int, part: Part) -> bytes:
+    def end_call(self, call: int, part: Part) -> bytes:
         """Write the arguments of a call that told none, now that they are known."""
         index, told = self._calls.get(call, (-1, True))
         if told:
             return b""
-        written = self._arguments(call, write_arguments(part.tool_args)) if part.tool_args else b""
+        written = self.arguments(call, write_arguments(part.tool_args)) if part.tool_args else b""
         self._calls[call] = (index, True)
-        if self._open == "call" and index == self._index:
-            return written + self._close_block()
+        if self.opened == "call" and index == self._index:
+            return written + self.close_block()
         return written + self._event("contentBlockStop", index)
 
-    def _end_part(self, part: Part) -> bytes:
-        kind = "text" if part.type == "refusal" else part.type
-        if kind == self._open:
-            return self._rest(part) + self._close_quietly()
-        if kind in self._said:  # its deltas have been told, and the next block has closed it since
-            self._said.remove(kind)
-            return b""
-        return self._whole(part)
-
-    def _close_quietly(self) -> bytes:
-        closed = self._close_block()
-        self._said.pop()
-        return closed
-
-    def _rest(self, part: Part) -> bytes:
+    def rest(self, part: Part) -> bytes:
         """Tell what a part has beside its text: the signature, the citations."""
         match part.provider_raw:
             case {"reasoningContent": {"reasoningText": {"signature": str(signature)}}}:
@@ -161,18 +103,23 @@ class StreamEncoder:
                 return b"".join(self._event("contentBlockDelta", delta={"citation": thaw(each)}) for each in citations)
         return b""
 
-    def _whole(self, part: Part) -> bytes:
+    def whole(self, part: Part) -> bytes:
         """Tell a part that had no deltas, in as many events as its kind takes."""
-        block = encode_part(part, "assistant", None, self._blobs, FAITHFUL)
+        block = encode_part(part, "assistant", None, self.blobs, FAITHFUL)
         if not isinstance(block, dict):
             return b""
         start, deltas = _told_whole(block)
         written = self._open_block("whole", start)
         written += b"".join(self._event("contentBlockDelta", delta=delta) for delta in deltas)
-        return written + self._close_block()
+        return written + self.close_block()
 
-    def _end(self, end: StreamEnd) -> bytes:
-        written = self._begin() + self._close_block()
+    def failed(self, error: str) -> bytes:
+        """Tell an error as AWS does: a frame of its own kind."""
+        return self.begin() + self.leave_block() + _frame("modelStreamErrorException", {"message": error})
+
+    def end(self, end: StreamEnd) -> bytes:
+        """Tell why it stopped, then what it used."""
+        written = self.begin() + self.leave_block()
         raw = end.reply.raw if end.reply is not None and is_own_envelope(end.reply.raw) else EMPTY
         if end.finish_reason is not None or end.stop_reason is not None:  # cut short: no stop is invented [X-05]
             stop: Json = {"stopReason": raw.get("stopReason") or STOP.get(end.finish_reason or "") or "end_turn"}
@@ -180,8 +127,8 @@ class StreamEncoder:
                 stop["additionalModelResponseFields"] = thaw(raw["additionalModelResponseFields"])
             written += _frame("messageStop", stop)
         about = {key: thaw(raw[key]) for key in METADATA if key in raw}
-        if "usage" not in about and self._usage is not None:
-            about = {"usage": write_usage(self._usage), "metrics": {"latencyMs": 0}, **about}
+        if "usage" not in about and self.usage is not None:
+            about = {"usage": write_usage(self.usage), "metrics": {"latencyMs": 0}, **about}
         return written + _frame("metadata", about) if about else written
 
 

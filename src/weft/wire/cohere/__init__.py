@@ -5,7 +5,8 @@ from __future__ import annotations
 from weft.wire.codec import Dialect
 from weft.wire.cohere.request import decode_request, encode_request
 from weft.wire.cohere.response import decode_response, encode_response
-from weft.wire.cohere.stream import StreamDecoder, StreamEncoder
+from weft.wire.cohere.stream import StreamDecoder
+from weft.wire.cohere.streamwriter import StreamEncoder
 
 __all__ = ["DIALECT"]
 

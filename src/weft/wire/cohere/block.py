@@ -158,7 +158,7 @@ def decode_block(value: Any, blobs: BlobStore, where: str, made: Frozen) -> Part
 
 def _decode_image(block: Mapping[str, Any], url: str, more: Json, blobs: BlobStore) -> Part:
     attributes = {"detail": more["detail"]} if isinstance(more.get("detail"), str) else {}
-    plain = is_plain(block, "type", "image_url") and is_plain(more, "detail")
+    plain = is_plain(block, "type", "image_url") and is_plain(more, *attributes)
     before, payload = read_data_url(url)
     if payload is None:
         json = freeze({**attributes, "url": url})

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import Message, RunSpec, ToolSpecification, thaw
-from weft.errors import WireError
+from weft.canon import Message, RunSpec
 from weft.wire.body import (
     annotation,
     as_body,
@@ -26,6 +25,7 @@ from weft.wire.callids import with_call_ids
 from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
 from weft.wire.cohere.block import NAME, made_by
 from weft.wire.cohere.message import MessageWriter, decode_parts, decode_result
+from weft.wire.functions import bare_schema, decode_function_tools, encode_function_tools
 
 __all__ = ["decode_request", "encode_request"]
 
@@ -66,24 +66,11 @@ def _settings(spec: RunSpec, out: Encoded) -> None:
         if (value := getattr(spec, field)) is not None:
             body[key] = value
     if spec.tools and "tools" not in spec.extra_body:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": thaw(tool.input_schema),
-                },
-            }
-            for tool in spec.tools
-        ]
+        body["tools"] = encode_function_tools(spec)
     if spec.tool_choice is not None:
         _tool_choice(spec.tool_choice, out)
     if spec.response_schema is not None and "response_format" not in spec.extra_body:
-        schema = spec.response_schema
-        if isinstance(schema.get("schema"), Mapping) and "type" not in schema:
-            schema = schema["schema"]  # OpenAI's wrapper, with a name and strictness
-        body["response_format"] = {"type": "json_object", "json_schema": thaw(schema)}
+        body["response_format"] = {"type": "json_object", "json_schema": bare_schema(spec.response_schema)}
     if spec.response_modalities:
         out.lose("response_modalities", "cohere chat answers in text")
 
@@ -130,7 +117,7 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
         if isinstance(value, int if key in WHOLE else (int, float)) and not isinstance(value, bool):
             known[field] = value
             taken.add(key)
-    tools, exact = _decode_tools(body.get("tools"))
+    tools, exact = decode_function_tools(body.get("tools"))
     known["tools"] = tools
     if exact:
         taken.add("tools")
@@ -143,31 +130,7 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
             known["response_schema"] = schema
             if not more:
                 taken.add("response_format")
-    model = body.get("model")
-    if model is not None and not isinstance(model, str):
-        raise WireError(f"must be a string, not {type(model).__name__}", where="model")
+    model = optional_text(body.get("model"), "model")
     if model:
         taken.add("model")
     return RunSpec(provider, "chat", model or "", extra_body=residue(body, *taken), **known)
-
-
-def _decode_tools(value: Any) -> tuple[list[ToolSpecification], bool]:
-    """Read the tools that are functions; tell whether they say all there is to say."""
-    tools: list[ToolSpecification] = []
-    exact = bool(value) and isinstance(value, (list, tuple))
-    for tool in value if isinstance(value, (list, tuple)) else ():
-        match tool:
-            case {"function": {"name": str(name), **function}}:
-                said, schema = function.get("description"), function.get("parameters")
-                is_whole = isinstance(said, str) and isinstance(schema, Mapping) and len(function) == 2
-                exact = exact and is_whole and tool.get("type") == "function" and len(tool) == 2
-                tools.append(
-                    ToolSpecification(
-                        name,
-                        said if isinstance(said, str) else "",
-                        schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}},
-                    )
-                )
-            case _:
-                exact = False
-    return tools, exact

@@ -5,41 +5,18 @@ https://docs.cohere.com/docs/streaming. Contents, calls and citations are number
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import (
-    EMPTY,
-    ContentDelta,
-    Event,
-    Message,
-    NativeEvent,
-    Part,
-    PartEnd,
-    ReasoningDelta,
-    RefusalDelta,
-    Reply,
-    StreamEnd,
-    StreamError,
-    StreamStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-    Usage,
-    UsageUpdate,
-    thaw,
-)
-from weft.jsontext import dumps, loads
-from weft.wire.body import blobs_or_new
-from weft.wire.codec import FAITHFUL, Encoded, Json
+from weft.canon import Reply
+from weft.jsontext import loads
+from weft.wire.codec import Json
 from weft.wire.cohere.block import NAME, decode_block, made_by
-from weft.wire.cohere.message import MessageWriter
-from weft.wire.cohere.response import STOP, decode_response, is_own_envelope, written_usage
-from weft.wire.sse import encode_sse
+from weft.wire.cohere.response import decode_response
 from weft.wire.stream import AssemblingDecoder
 
-__all__ = ["StreamDecoder", "StreamEncoder"]
+__all__ = ["StreamDecoder"]
 
 PIECED = ("text", "thinking")  # of a content block: the fields that come in pieces
 
@@ -236,161 +213,3 @@ def _whole_call(call: _Open) -> Json:
     if arguments is not None:
         whole["function"] = {**whole["function"], "arguments": arguments}
     return whole
-
-
-class StreamEncoder:
-    """Writes events as message-start to message-end, each as it comes."""
-
-    __slots__ = ("_blobs", "_calls", "_index", "_open", "_planned", "_planning", "_said", "_started", "_usage")
-
-    def __init__(self, blobs: BlobStore | None = None) -> None:
-        """Begin with nothing written."""
-        self._blobs = blobs_or_new(blobs)
-        self._started = False
-        self._index = -1
-        self._open = ""  # the type of the content block that is open
-        self._said: list[str] = []  # types of blocks closed by the next one, whose part.end is still to come
-        self._calls: set[int] = set()
-        self._planning = False  # whether reasoning is written as the plan, or as thinking blocks
-        self._planned = False
-        self._usage: Usage | None = None
-
-    def feed(self, event: Event) -> bytes:
-        """Write one event."""
-        match event:
-            case ContentDelta(delta=str(text)) | RefusalDelta(delta=text):
-                return self._delta("text", text)
-            case ContentDelta(delta=parts):
-                return b"".join(self._whole(part) for part in parts if isinstance(part, Part))
-            case ReasoningDelta(delta=text):
-                return self._tell_plan(text) if self._planning else self._delta("thinking", text)
-            case NativeEvent(raw=raw):
-                self._planning = raw.get("type") == "tool-plan-delta"
-            case ToolCallStart(index=index, name=name, id=call_id, raw=raw):
-                opening: Json = thaw(raw) if raw is not None and isinstance(raw.get("function"), Mapping) else {}
-                inner = opening.get("function", {})
-                given = {"arguments": ""} if not opening or isinstance(inner.get("arguments"), str) else {}
-                opening |= {"id": call_id or "", "type": "function", "function": {**inner, "name": name, **given}}
-                return self._open_call(index, opening)
-            case ToolCallDelta(index=index, delta=text):
-                return self._event("tool-call-delta", index, {"tool_calls": {"function": {"arguments": text}}})
-            case ToolCallEnd(index=index, tool_call=part):
-                return self._end_call(index, part)
-            case PartEnd(part=part):
-                return self._end_part(part)
-            case StreamStart():
-                return self._begin(event)
-            case UsageUpdate(usage=usage):
-                self._usage = usage
-            case StreamError(error=error):
-                return self._begin() + self._close_block() + _line({"type": "message-end", "delta": {"error": error}})
-            case StreamEnd():
-                return self._end(event)
-            case _:
-                pass
-        return b""
-
-    def close(self) -> bytes:
-        """End; message-end was written with the end of the stream, or never, if there was none."""
-        return b""
-
-    def _event(self, kind: str, index: int | None, message: Json | None = None) -> bytes:
-        event: Json = {"type": kind}
-        if index is not None:
-            event["index"] = index
-        if message is not None:
-            event["delta"] = {"message": message}
-        return _line(event)
-
-    def _begin(self, start: StreamStart | None = None) -> bytes:
-        if self._started:
-            return b""
-        self._started = True
-        message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
-        reply_id = (start.id if start else None) or "weft"
-        return _line({"id": reply_id, "type": "message-start", "delta": {"message": message}})
-
-    # -- content
-
-    def _delta(self, kind: str, text: str) -> bytes:
-        opened = b"" if self._open == kind else self._open_block({"type": kind, kind: ""})
-        return opened + self._event("content-delta", self._index, {"content": {kind: text}})
-
-    def _open_block(self, block: Json) -> bytes:
-        closing = self._begin() + self._close_block()
-        self._index += 1
-        self._open = str(block.get("type"))
-        return closing + self._event("content-start", self._index, {"content": block})
-
-    def _close_block(self) -> bytes:
-        if not self._open:
-            return b""
-        self._said.append(self._open)
-        self._open = ""
-        return self._event("content-end", self._index)
-
-    def _end_part(self, part: Part) -> bytes:
-        kind = "text" if part.type == "refusal" else part.type
-        if self._planned and "tool_plan" in (part.provider_raw or EMPTY):
-            return b""
-        if kind == self._open:
-            closed = self._close_block()
-            self._said.pop()
-            return closed
-        if kind in self._said:  # its deltas have been told, and the next block has closed it since
-            self._said.remove(kind)
-            return b""
-        return self._whole(part)
-
-    def _whole(self, part: Part) -> bytes:
-        """Tell a part that had no deltas: a plan as it is, a block that opens with all it has."""
-        fields = self._fields(part)
-        if "tool_plan" in fields:
-            return self._tell_plan(fields["tool_plan"])
-        content = fields.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
-        written = b"".join(self._open_block(block) + self._close_block() for block in blocks)
-        del self._said[len(self._said) - len(blocks) :]
-        return written
-
-    def _tell_plan(self, text: str) -> bytes:
-        self._planned = True
-        return self._begin() + self._close_block() + self._event("tool-plan-delta", None, {"tool_plan": text})
-
-    def _fields(self, part: Part) -> Json:
-        return MessageWriter(Encoded(), self._blobs, FAITHFUL).assistant(0, Message("assistant", (part,)))
-
-    # -- calls
-
-    def _open_call(self, index: int, call: Json) -> bytes:
-        self._calls.add(index)
-        return self._begin() + self._close_block() + self._event("tool-call-start", index, {"tool_calls": call})
-
-    def _end_call(self, index: int, part: Part) -> bytes:
-        written = b""
-        if index not in self._calls:
-            for call in self._fields(part).get("tool_calls", ()):
-                written += self._open_call(index, call)
-        return written + self._event("tool-call-end", index)
-
-    # -- the end
-
-    def _end(self, end: StreamEnd) -> bytes:
-        written = self._begin() + self._close_block()
-        own = end.reply is not None and is_own_envelope(end.reply)
-        raw = end.reply.raw if end.reply is not None and own else EMPTY
-        citations = raw["message"].get("citations") if isinstance(raw.get("message"), Mapping) else None
-        for number, citation in enumerate(citations if isinstance(citations, tuple) else ()):
-            written += self._event("citation-start", number, {"citations": thaw(citation)})
-            written += self._event("citation-end", number)
-        stop = raw.get("finish_reason") or (STOP.get(end.finish_reason) if end.finish_reason else None)
-        if stop is None:
-            return written  # cut short: no stop is invented
-        delta: Json = {"finish_reason": stop}
-        if self._usage is not None:
-            delta["usage"] = written_usage(self._usage)
-        return written + _line({"type": "message-end", "delta": delta})
-
-
-def _line(event: Json) -> bytes:
-    return encode_sse(dumps(event), event=event["type"])

@@ -93,9 +93,14 @@ def is_own_part(part: Part, provider: str | None) -> bool:
         return (part.json or EMPTY).get("dialect") == NAME
     if "type" in raw:  # a part never says its type; the blocks of most others do
         return False
-    if any(key in MARKS or (key in KINDS and isinstance(value, Mapping)) for key, value in raw.items()):
+    if any(key in MARKS or (key in KINDS and _is_data(value)) for key, value in raw.items()):
         return True
     return "text" in raw and (provider is None or provider in PROVIDERS)
+
+
+def _is_data(value: Any) -> bool:
+    """Tell a data field from the `function_call` of old chat requests, which has `arguments`, not `args`."""
+    return isinstance(value, Mapping) and not isinstance(value.get("arguments"), str)
 
 
 def new_call(part: Part, way: Way) -> Json:

@@ -13,7 +13,7 @@ from typing import Any
 from weft.errors import CodecError
 from weft.wire.codec import Json
 
-__all__ = ["MEDIA", "check_content", "check_message", "check_messages"]
+__all__ = ["MEDIA", "MEDIA_TEXTS", "check_content", "check_message", "check_messages"]
 
 MEDIA = ("image", "audio", "file")
 PART_TYPES = ("text", *MEDIA)

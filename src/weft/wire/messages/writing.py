@@ -71,6 +71,7 @@ def _encode(message: Message, parts: tuple[Part, ...], results: list[Part], blob
         written["id"] = message.id
     made = derived(parts, message.provider)
     name = marks.get("name")
+    name = name if isinstance(name, str) else None  # notes may come from anywhere
     if results:
         if results[0].tool_call_id is not None:
             written["call_id"] = results[0].tool_call_id

@@ -79,7 +79,7 @@ class MessageWriter:
         own = extra.get(NAME) if isinstance(extra, Mapping) else None
         if isinstance(own, Mapping):
             turn |= {key: value for key, value in thaw(own).items() if turn.get(key) is None}
-        if isinstance(marks.get("role"), str):
+        if isinstance(marks.get("role"), str) and not self._policy.tidy:
             turn["role"] = marks["role"]
         return turn
 

@@ -10,10 +10,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import Message, RunSpec, ToolSpecification, thaw
+from weft.canon import Message, RunSpec
 from weft.errors import WireError
-from weft.wire.body import annotation, as_body, blobs_or_new, deep_merge, listed, mapping_at, need, residue
+from weft.wire.body import (
+    annotation,
+    as_body,
+    blobs_or_new,
+    deep_merge,
+    listed,
+    mapping_at,
+    need,
+    optional_text,
+    residue,
+)
 from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
+from weft.wire.functions import bare_schema, decode_function_tools, encode_function_tools
 from weft.wire.ollama.message import NAME, ROLES, MessageWriter, decode_parts, made_by
 
 __all__ = ["decode_request", "encode_request"]
@@ -51,24 +62,11 @@ def _settings(spec: RunSpec, out: Encoded) -> None:
     if options:
         body["options"] = options
     if spec.tools and "tools" not in spec.extra_body:
-        body["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": thaw(tool.input_schema),
-                },
-            }
-            for tool in spec.tools
-        ]
+        body["tools"] = encode_function_tools(spec)
     if spec.tool_choice is not None and spec.tool_choice != "auto":  # which is all there is
         out.lose("tool_choice", "ollama chat has no choice of tools")
     if spec.response_schema is not None:
-        schema = spec.response_schema
-        if isinstance(schema.get("schema"), Mapping) and "type" not in schema:
-            schema = schema["schema"]  # OpenAI's wrapper, with a name and strictness
-        body["format"] = thaw(schema)
+        body["format"] = bare_schema(spec.response_schema)
     if spec.response_modalities:
         out.lose("response_modalities", "ollama chat answers in text")
 
@@ -116,7 +114,7 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
                 extra_options[key] = value
         if known:
             taken.add("options")
-    tools, exact = _decode_tools(body.get("tools"))
+    tools, exact = decode_function_tools(body.get("tools"))
     known["tools"] = tools
     if exact:
         taken.add("tools")
@@ -128,29 +126,5 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
     extra = residue(body, *taken)
     if "options" in taken and extra_options:
         extra["options"] = extra_options
-    model = body.get("model")
-    if model is not None and not isinstance(model, str):
-        raise WireError(f"must be a string, not {type(model).__name__}", where="model")
+    model = optional_text(body.get("model"), "model")
     return RunSpec(provider, "chat", model or "", extra_body=extra, **known)
-
-
-def _decode_tools(value: Any) -> tuple[list[ToolSpecification], bool]:
-    """Read the tools that are functions; tell whether they say all there is to say."""
-    tools: list[ToolSpecification] = []
-    exact = bool(value) and isinstance(value, (list, tuple))
-    for tool in value if isinstance(value, (list, tuple)) else ():
-        match tool:
-            case {"function": {"name": str(name), **function}}:
-                said, schema = function.get("description"), function.get("parameters")
-                is_whole = isinstance(said, str) and isinstance(schema, Mapping) and len(function) == 2
-                exact = exact and is_whole and tool.get("type") == "function" and len(tool) == 2
-                tools.append(
-                    ToolSpecification(
-                        name,
-                        said if isinstance(said, str) else "",
-                        schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}},
-                    )
-                )
-            case _:
-                exact = False
-    return tools, exact

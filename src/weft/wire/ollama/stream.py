@@ -9,31 +9,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import (
-    EMPTY,
-    ContentDelta,
-    Event,
-    Message,
-    Part,
-    PartEnd,
-    ReasoningDelta,
-    RefusalDelta,
-    Reply,
-    StreamEnd,
-    StreamError,
-    StreamStart,
-    ToolCallEnd,
-    Usage,
-    UsageUpdate,
-    thaw,
-)
+from weft.canon import EMPTY, Message, Part, Reply, StreamEnd, StreamStart, thaw
 from weft.jsontext import dumps, dumps_text
-from weft.wire.body import blobs_or_new
 from weft.wire.codec import FAITHFUL, Encoded, Json
 from weft.wire.ndjson import encode_ndjson
 from weft.wire.ollama.message import NAME, MessageWriter
 from weft.wire.ollama.response import BEGINNING, STOP, decode_response, is_own_envelope, written_usage
 from weft.wire.stream import AssemblingDecoder
+from weft.wire.streamwriter import TellingEncoder
 
 __all__ = ["StreamDecoder", "StreamEncoder"]
 
@@ -112,67 +95,67 @@ class StreamDecoder(AssemblingDecoder):
         return decode_response(body, self.blobs, provider=self.provider)
 
 
-class StreamEncoder:
+class StreamEncoder(TellingEncoder):
     """Writes events as lines. A call is written when it is whole, as Ollama does."""
 
-    __slots__ = ("_blobs", "_envelope", "_said", "_usage")
+    __slots__ = ("_envelope", "_said")
 
     def __init__(self, blobs: BlobStore | None = None) -> None:
         """Begin with nothing written."""
-        self._blobs = blobs_or_new(blobs)
+        super().__init__(blobs)
         self._envelope: Json = {"model": "", "created_at": BEGINNING}
         self._said: set[str] = set()  # part types whose deltas have been told and whose end is still to come
-        self._usage: Usage | None = None
 
-    def feed(self, event: Event) -> bytes:
-        """Write one event."""
-        match event:
-            case ContentDelta(delta=str(text)):
-                self._said.add("text")
-                return self._line({"content": text})
-            case ContentDelta(delta=parts):
-                return b"".join(self._whole(part) for part in parts if isinstance(part, Part))
-            case RefusalDelta(delta=text):
-                self._said.add("refusal")
-                return self._line({"content": text})
-            case ReasoningDelta(delta=text):
-                self._said.add("thinking")
-                return self._line({"thinking": text})
-            case ToolCallEnd(tool_call=part):
-                return self._whole(part)
-            case PartEnd(part=part):
-                if part.type in self._said:
-                    self._said.discard(part.type)
-                    return b""
-                return self._whole(part)
-            case StreamStart(model=model, raw=raw):
-                if raw is not None and isinstance(raw.get("created_at"), str):
-                    self._envelope["created_at"] = raw["created_at"]
-                self._envelope["model"] = model or ""
-            case UsageUpdate(usage=usage):
-                self._usage = usage
-            case StreamError(error=error):
-                return encode_ndjson(dumps({"error": error}))
-            case StreamEnd():
-                return self._end(event)
-            case _:
-                pass
+    def begin(self, start: StreamStart | None = None) -> bytes:
+        """Keep what every line repeats; a stream has no opening mark."""
+        if start is not None:
+            if start.raw is not None and isinstance(start.raw.get("created_at"), str):
+                self._envelope["created_at"] = start.raw["created_at"]
+            self._envelope["model"] = start.model or ""
         return b""
 
-    def close(self) -> bytes:
-        """End; the line that is done was written with the end of the stream, or never, if there was none."""
-        return b""
+    def text(self, piece: str) -> bytes:
+        """Tell a piece of text."""
+        self._said.add("text")
+        return self._line({"content": piece})
+
+    def refusal(self, piece: str) -> bytes:
+        """Tell a piece of a refusal, as text."""
+        self._said.add("refusal")
+        return self._line({"content": piece})
+
+    def thought(self, piece: str) -> bytes:
+        """Tell a piece of thinking."""
+        self._said.add("thinking")
+        return self._line({"thinking": piece})
+
+    def end_call(self, call: int, part: Part) -> bytes:  # noqa: ARG002 - calls have no number here
+        """Tell a call, whole."""
+        return self.whole(part)
+
+    def end_part(self, part: Part) -> bytes:
+        """Tell a part of which nothing was told."""
+        if part.type in self._said:
+            self._said.discard(part.type)
+            return b""
+        return self.whole(part)
 
     def _line(self, message: Json) -> bytes:
         line = {**self._envelope, "message": {"role": "assistant", **message}, "done": False}
         return encode_ndjson(dumps(line))
 
-    def _whole(self, part: Part) -> bytes:
-        writer = MessageWriter(Encoded(), self._blobs, FAITHFUL)
+    def whole(self, part: Part) -> bytes:
+        """Tell a part in one line."""
+        writer = MessageWriter(Encoded(), self.blobs, FAITHFUL)
         fields = writer.fields(0, Message("assistant", (part,)))
         return self._line(fields) if fields else b""
 
-    def _end(self, end: StreamEnd) -> bytes:
+    def failed(self, error: str) -> bytes:
+        """Tell an error as a line of its own."""
+        return encode_ndjson(dumps({"error": error}))
+
+    def end(self, end: StreamEnd) -> bytes:
+        """Write the line that is done, with the account."""
         reply = end.reply
         raw = thaw(reply.raw) if reply is not None and reply.messages and is_own_envelope(reply) else EMPTY
         if end.finish_reason is None and not (raw and raw.get("done")):
@@ -181,4 +164,4 @@ class StreamEncoder:
         last |= {"message": {"role": "assistant"}, "done": True}
         if not raw:
             last["done_reason"] = STOP.get(end.finish_reason or "", "stop")
-        return encode_ndjson(dumps(last | (written_usage(self._usage) if self._usage is not None else {})))
+        return encode_ndjson(dumps(last | (written_usage(self.usage) if self.usage is not None else {})))

@@ -57,6 +57,7 @@ SHARED = ("text", "thinking")
 OTHERS = frozenset({"anthropic", "bedrock", "cohere", "gemini", "google", "vertex"})  # who speak another dialect first
 OBJECTS = ("function", "custom", "file", "input_audio")
 KNOWN = frozenset({"text", "refusal"})
+INSTRUCTING = ("system", "developer")  # texts alone, by OpenAI's types
 
 
 def own_raw(part: Part, provider: str | None) -> Mapping[str, Any] | None:
@@ -74,15 +75,18 @@ def own_raw(part: Part, provider: str | None) -> Mapping[str, Any] | None:
     if kind is None:
         if isinstance(raw.get("function"), Mapping):
             return raw
-        return raw if any(key in raw for key in FIELDS) and not _is_geminis(raw) else None
+        return raw if any(key in raw for key in FIELDS) and not _is_anothers(raw) else None
     if not isinstance(kind, str) or kind not in raw or (kind in OBJECTS and not isinstance(raw[kind], Mapping)):
         return None
     return None if kind in SHARED and provider in OTHERS else raw
 
 
-def _is_geminis(raw: Mapping[str, Any]) -> bool:
-    call = raw.get("function_call")
-    return call is not None and not (isinstance(call, Mapping) and isinstance(call.get("arguments"), str))
+def _is_anothers(raw: Mapping[str, Any]) -> bool:
+    """Tell fields that others have too, of another shape: Gemini's calls, Bedrock's audio."""
+    call, audio = raw.get("function_call"), raw.get("audio")
+    if call is not None:
+        return not (isinstance(call, Mapping) and isinstance(call.get("arguments"), str))
+    return isinstance(audio, Mapping) and "format" in audio
 
 
 def made_by(provider: str | None, model: Any) -> Frozen:
@@ -108,10 +112,11 @@ def encode_block(
                 return "empty text"
             return _over(raw, {"type": "text", "text": part.text or ""})
         case "refusal" if raw is not None:
-            return _over(raw, {"type": "refusal", "refusal": part.text or ""})
+            refusal = {"type": "refusal", "refusal": part.text or ""}
+            return refusal if policy.typed else _over(raw, refusal)  # Responses' are alike, and may say more
         case "image" | "audio" | "video" | "file":
-            if role == "assistant" and raw is None:
-                return f"part type {part.type} is not supported for role assistant in chat.completions"
+            if raw is None and (role == "assistant" or (policy.typed and role in INSTRUCTING)):
+                return f"part type {part.type} is not supported for role {role} in chat.completions"
             return encode_media(part, raw, blobs, policy, who)
         case "json" if part.json is not None:
             return {"type": "text", "text": output_text(part.json)}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
+from weft.blobs import media_type_of as media_type_by_name
 from weft.canon import EMPTY, Part, freeze, frozen_part, thaw
 from weft.errors import UnsupportedFeatureError
 from weft.wire.body import from_base64, is_plain, to_base64
@@ -33,6 +34,7 @@ def encode_media(part: Part, raw: Mapping[str, Any] | None, blobs: BlobStore, po
     """Write a part with media, over its kept block if it is one of ours; or say why it cannot be."""
     facts = {**(part.provider_raw or EMPTY), **(part.json or EMPTY)}
     kept = raw.get("type") if raw is not None else None
+    raw = None if kept is None else raw  # a field of the message, not a block of its content
     if policy.text_documents != "send" and part.blob is not None:
         written = _document(part, facts, blobs, policy, who)
         if written is not None:
@@ -178,7 +180,8 @@ def decode_file(block: Mapping[str, Any], held: Mapping[str, Any], blobs: BlobSt
         if isinstance(data, str) and data.startswith(("https://", "http://")):
             attributes["url"] = data
         return frozen_part("file", json=freeze(attributes) or None, provider_raw=freeze(block))
-    blob = blobs.put_blob(payload, media_type=media_type_of(before), kind="file")
+    media_type = media_type_of(before) or media_type_by_name(attributes.get("name", ""))
+    blob = blobs.put_blob(payload, media_type=media_type, kind="file")
     raw = freeze({**block, "file": {**held, "file_data": before}})
     return frozen_part("file", json=freeze(attributes) or None, blob=blob, provider_raw=raw)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import Message, RunSpec, ToolSpecification, thaw
+from weft.canon import Message, RunSpec, thaw
 from weft.errors import WireError
 from weft.wire.body import (
     annotation,
@@ -22,10 +22,10 @@ from weft.wire.body import (
     need,
     optional_text,
     residue,
-    tools_of,
 )
 from weft.wire.callids import with_call_ids
 from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
+from weft.wire.functions import decode_function_tools, decode_functions, encode_function_tools
 from weft.wire.openai_chat.block import NAME, PROVIDER, made_by
 from weft.wire.openai_chat.message import SPEAKING, MessageWriter, decode_parts, decode_result
 
@@ -91,7 +91,7 @@ def _settings(spec: RunSpec, body: Json) -> None:
         if (value := getattr(spec, field)) is not None:
             body[key] = value
     if spec.tools and "tools" not in extra and "functions" not in extra:
-        body["tools"] = tools_of(spec, NAME, _tool)
+        body["tools"] = encode_function_tools(spec)
     if spec.tool_choice is not None:
         body["tool_choice"] = thaw(spec.tool_choice)
     if spec.response_schema is not None:
@@ -154,9 +154,9 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
         known["max_output_tokens"] = body[length]
         if length == "max_tokens":
             taken.add(length)
-    tools, exact = _decode_tools(body.get("tools"))
-    known["tools"] = tools or _decode_functions(body.get("functions"))
-    if exact:
+    tools, exact = decode_function_tools(body.get("tools"))
+    known["tools"] = tools or decode_functions(body.get("functions"))
+    if exact and "functions" not in body:
         taken.add("tools")
     if body.get("tool_choice") is not None:
         known["tool_choice"] = body["tool_choice"]
@@ -171,52 +171,7 @@ def _decode_spec(body: Mapping[str, Any], provider: str) -> RunSpec:
     if isinstance(modalities, (list, tuple)) and modalities and all(isinstance(each, str) for each in modalities):
         known["response_modalities"] = modalities
         taken.add("modalities")
-    model = body.get("model")
-    if model is not None and not isinstance(model, str):
-        raise WireError(f"must be a string, not {type(model).__name__}", where="model")
+    model = optional_text(body.get("model"), "model")
     if model:
         taken.add("model")
     return RunSpec(provider, ENDPOINT, model or "", extra_body={**residue(body, *taken), **beside}, **known)
-
-
-def _decode_tools(value: Any) -> tuple[list[ToolSpecification], bool]:
-    """Read the tools that are functions; tell whether they say all there is to say."""
-    tools: list[ToolSpecification] = []
-    exact = bool(value) and isinstance(value, (list, tuple))
-    for tool in value if isinstance(value, (list, tuple)) else ():
-        match tool:
-            case {"function": Mapping() as function}:
-                said = _decode_functions([function])
-                tools += said
-                exact = exact and len(tool) == 2 and tool.get("type") == "function" and len(function) == 3
-                exact = (
-                    exact
-                    and bool(said)
-                    and isinstance(function.get("parameters"), Mapping)
-                    and isinstance(function.get("description"), str)
-                )
-            case _:
-                exact = False
-    return tools, exact
-
-
-def _decode_functions(value: Any) -> list[ToolSpecification]:
-    """Read functions with a name; one without parameters takes none."""
-    tools: list[ToolSpecification] = []
-    for function in value if isinstance(value, (list, tuple)) else ():
-        match function:
-            case {"name": str(name)}:
-                description, schema = function.get("description"), function.get("parameters")
-                tools.append(
-                    ToolSpecification(
-                        name,
-                        description if isinstance(description, str) else "",
-                        schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}},
-                    )
-                )
-    return tools
-
-
-def _tool(tool: ToolSpecification) -> Json:
-    schema = thaw(tool.input_schema)
-    return {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": schema}}

@@ -10,40 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import (
-    EMPTY,
-    ContentDelta,
-    Event,
-    Message,
-    NativeEvent,
-    Part,
-    PartEnd,
-    ReasoningDelta,
-    RefusalDelta,
-    RoleChange,
-    StreamEnd,
-    StreamError,
-    StreamStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-    Usage,
-    UsageUpdate,
-    thaw,
-    write_arguments,
-)
+from weft.canon import EMPTY, Message, Part, StreamEnd, StreamStart, ToolCallStart, thaw, write_arguments
 from weft.jsontext import dumps
-from weft.wire.body import blobs_or_new
 from weft.wire.codec import FAITHFUL, Encoded, Json
 from weft.wire.openai_chat.block import REASONING
 from weft.wire.openai_chat.message import MessageWriter
 from weft.wire.openai_chat.response import is_own_envelope, written_usage
 from weft.wire.sse import encode_sse
+from weft.wire.streamwriter import TellingEncoder
 
 __all__ = ["StreamEncoder"]
 
 DONE = encode_sse(b"[DONE]")
 OF_ANY_CHUNK = ("choices", "usage", "object")
+OF_ANY_CALL = ("id", "type", "function", "custom", "index")
 
 
 class _Told:
@@ -59,76 +39,52 @@ class _Told:
         self.whole = False  # its arguments are an object, and were told with the opening
 
 
-class StreamEncoder:
+class StreamEncoder(TellingEncoder):
     """Writes events as chat.completion.chunk events."""
 
-    __slots__ = ("_blobs", "_calls", "_envelope", "_reasoning", "_said", "_usage")
+    __slots__ = ("_calls", "_envelope", "_reasoning", "_said")
 
     def __init__(self, blobs: BlobStore | None = None) -> None:
         """Begin with nothing written."""
-        self._blobs = blobs_or_new(blobs)
+        super().__init__(blobs)
         self._envelope: Json = {"id": "chatcmpl-weft", "object": "chat.completion.chunk", "created": 0, "model": ""}
         self._reasoning = "reasoning_content"  # the field it is written in; "content" for thinking blocks
         self._said: set[str] = set()  # part types whose deltas have been told and whose end is still to come
         self._calls: dict[int, _Told] = {}
-        self._usage: Usage | None = None
-
-    def feed(self, event: Event) -> bytes:
-        """Write one event."""
-        match event:
-            case ContentDelta(delta=str(text)):
-                self._said.add("text")
-                return self._chunk({"content": text})
-            case ContentDelta(delta=parts):
-                return b"".join(self._whole(part) for part in parts if isinstance(part, Part))
-            case ReasoningDelta(delta=text):
-                self._said.add("thinking")
-                return self._chunk(self._thought(text))
-            case RefusalDelta(delta=text):
-                self._said.add("refusal")
-                return self._chunk({"refusal": text})
-            case ToolCallStart(index=index, name=name, id=call_id, raw=raw):
-                return self._open_call(index, name, call_id, raw)
-            case ToolCallDelta(index=index, delta=text):
-                return self._arguments(index, text)
-            case ToolCallEnd(index=index, tool_call=part):
-                return self._end_call(index, part)
-            case PartEnd(part=part):
-                return self._end_part(part)
-            case StreamStart(id=reply_id, model=model, raw=raw):
-                self._start(reply_id, model, raw or EMPTY)
-            case RoleChange(role=role):
-                return self._chunk({"role": role})
-            case UsageUpdate(usage=usage):
-                self._usage = usage
-            case NativeEvent(raw=raw):
-                self._learn(raw)
-            case StreamError(error=error):
-                return encode_sse(dumps({"error": {"message": error, "type": "api_error"}}))
-            case StreamEnd():
-                return self._end(event)
-            case _:
-                pass
-        return b""
-
-    def close(self) -> bytes:
-        """End; `[DONE]` was written with the end of the stream, or never, if there was none."""
-        return b""
 
     def _chunk(self, delta: Json, index: int = 0, **fields: Any) -> bytes:
         choice = {"index": index, "delta": delta, "finish_reason": None, **fields}
         return encode_sse(dumps({**self._envelope, "choices": [choice]}))
 
-    def _start(self, reply_id: str | None, model: str | None, raw: Mapping[str, Any]) -> None:
+    def begin(self, start: StreamStart | None = None) -> bytes:
+        """Keep what every chunk repeats; a stream has no opening mark."""
+        if start is None:
+            return b""
+        raw = start.raw or EMPTY
         if raw.get("object") == "chat.completion.chunk":
             self._envelope |= {key: value for key, value in raw.items() if key not in OF_ANY_CHUNK}
-        for key, value in (("id", reply_id), ("model", model)):
+        for key, value in (("id", start.id), ("model", start.model)):
             if value is not None:
                 self._envelope[key] = value
+        return b""
+
+    def role(self, role: str) -> bytes:
+        """Tell who speaks."""
+        return self._chunk({"role": role})
+
+    def text(self, piece: str) -> bytes:
+        """Tell a piece of text."""
+        self._said.add("text")
+        return self._chunk({"content": piece})
+
+    def refusal(self, piece: str) -> bytes:
+        """Tell a piece of a refusal, in its own field."""
+        self._said.add("refusal")
+        return self._chunk({"refusal": piece})
 
     # -- reasoning
 
-    def _learn(self, raw: Mapping[str, Any]) -> None:
+    def learn(self, raw: Mapping[str, Any]) -> None:
         """See in a chunk of this dialect where reasoning is said."""
         match raw:
             case {"choices": [{"delta": Mapping() as delta}, *_]}:
@@ -137,18 +93,21 @@ class StreamEncoder:
                 else:
                     self._reasoning = next((key for key in REASONING if delta.get(key)), self._reasoning)
 
-    def _thought(self, text: str) -> Json:
+    def thought(self, piece: str) -> bytes:
+        """Tell a piece of thinking, in the field this stream has for it."""
+        self._said.add("thinking")
         if self._reasoning == "content":
-            return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
+            return self._chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]})
         if self._reasoning == "reasoning_details":
-            return {}  # they are told whole at the end
-        return {self._reasoning: text}
+            return self._chunk({})  # they are told whole at the end
+        return self._chunk({self._reasoning: piece})
 
     # -- parts
 
-    def _end_part(self, part: Part) -> bytes:
+    def end_part(self, part: Part) -> bytes:
+        """Tell what a part has beside its text, or all of it if none was told."""
         if part.type not in self._said:
-            return self._whole(part)
+            return self.whole(part)
         self._said.discard(part.type)
         raw = part.provider_raw or EMPTY
         if part.type == "thinking":
@@ -167,7 +126,7 @@ class StreamEncoder:
             rest = {key: thaw(raw[key]) for key in REASONING if raw.get(key) is not None}
         return self._chunk(rest) if rest else b""
 
-    def _whole(self, part: Part) -> bytes:
+    def whole(self, part: Part) -> bytes:
         """Tell a part that had no deltas, in the field it belongs to."""
         delta = self._fields(Message("assistant", (part,)))
         if isinstance(delta.get("content"), str) and part.type != "text":
@@ -175,13 +134,14 @@ class StreamEncoder:
         return self._chunk(delta) if delta else b""
 
     def _fields(self, message: Message) -> Json:
-        writer = MessageWriter(Encoded(), self._blobs, FAITHFUL, "", in_response=True)
+        writer = MessageWriter(Encoded(), self.blobs, FAITHFUL, "", in_response=True)
         return writer.assistant(0, message)
 
     # -- calls
 
-    def _open_call(self, index: int, name: str, call_id: str | None, raw: Mapping[str, Any] | None) -> bytes:
-        raw = raw or EMPTY
+    def open_call(self, start: ToolCallStart) -> bytes:
+        """Open a call; arguments that are an object, not text, are told at once."""
+        index, name, call_id, raw = start.index, start.name, start.id, start.raw or EMPTY
         kind = next((key for key in ("function", "custom", "function_call") if isinstance(raw.get(key), Mapping)), "")
         opened: Json = _besides(raw, "index", "id", kind) if kind in ("function", "custom") else {"type": "function"}
         self._calls[index] = _Told(name, kind or "function", opened)
@@ -197,37 +157,42 @@ class StreamEncoder:
         call = {"index": index, **({"id": call_id} if call_id is not None else {}), **opened, kind or "function": inner}
         return self._chunk({"tool_calls": [call]})
 
-    def _arguments(self, index: int, text: str) -> bytes:
-        told = self._calls.get(index)
+    def arguments(self, call: int, piece: str) -> bytes:
+        """Tell a piece of a call's arguments."""
+        told = self._calls.get(call)
         if told is None or told.whole:
             return b""
         told.pieces = True
         if told.kind == "function_call":
-            return self._chunk({"function_call": {"arguments": text}})
+            return self._chunk({"function_call": {"arguments": piece}})
         key = "input" if told.kind == "custom" else "arguments"
-        return self._chunk({"tool_calls": [{"index": index, told.kind: {key: text}}]})
+        return self._chunk({"tool_calls": [{"index": call, told.kind: {key: piece}}]})
 
-    def _end_call(self, index: int, part: Part) -> bytes:
+    def end_call(self, call: int, part: Part) -> bytes:
         """Tell what was not told of a call while it came; a call without arguments takes an empty object."""
-        told = self._calls.get(index)
+        told = self._calls.get(call)
         fields = self._fields(Message("assistant", (part,))) if told is None or part.provider_raw is not None else {}
         if told is None:
-            calls = [{"index": index, **call} for call in fields.get("tool_calls", ())]
+            calls = [{"index": call, **one} for one in fields.get("tool_calls", ())]
             return self._chunk({**fields, "tool_calls": calls} if calls else fields) if fields else b""
         written = b""
-        calls = fields.get("tool_calls") or [{}]
-        if not told.pieces and told.kind == "function" and not isinstance(calls[0].get("function"), dict):
-            written += self._arguments(index, write_arguments(part.tool_args))
-        more = {key: value for key, value in calls[0].items() if key not in told.opened}
-        more = {key: value for key, value in more.items() if key not in ("id", "type", "function", "custom", "index")}
+        whole = (fields.get("tool_calls") or [{}])[0]
+        if not told.pieces and told.kind == "function" and not isinstance(whole.get("function"), dict):
+            written += self.arguments(call, write_arguments(part.tool_args))
+        more = {key: value for key, value in whole.items() if key not in told.opened and key not in OF_ANY_CALL}
         name = (part.tool_name or "").removeprefix(told.name)
         if name and name != part.tool_name:
             more[told.kind] = {"name": name}
-        return written + (self._chunk({"tool_calls": [{"index": index, **more}]}) if more else b"")
+        return written + (self._chunk({"tool_calls": [{"index": call, **more}]}) if more else b"")
 
     # -- the end
 
-    def _end(self, end: StreamEnd) -> bytes:
+    def failed(self, error: str) -> bytes:
+        """Tell an error as a chunk of its own."""
+        return encode_sse(dumps({"error": {"message": error, "type": "api_error"}}))
+
+    def end(self, end: StreamEnd) -> bytes:
+        """Tell the other choices, why it stopped, what it used, and `[DONE]`."""
         reply = end.reply
         own = reply is not None and is_own_envelope(reply)
         choices = reply.raw.get("choices") or () if reply is not None and own else ()
@@ -237,8 +202,8 @@ class StreamEncoder:
             first = choices[0] if choices and isinstance(choices[0], Mapping) else EMPTY
             more = _besides(first, "index", "message", "delta", "finish_reason")
             written += self._chunk({}, finish_reason=stop, **more)
-        if self._usage is not None:
-            written += encode_sse(dumps({**self._envelope, "choices": [], "usage": written_usage(self._usage)}))
+        if self.usage is not None:
+            written += encode_sse(dumps({**self._envelope, "choices": [], "usage": written_usage(self.usage)}))
         if stop is not None or (reply is not None and reply.finished):
             written += DONE
         return written

@@ -61,7 +61,8 @@ def encode_response(
             out.lose_part(0, p, entry)
         else:
             data.append(entry)
-    out.body["data"] = data
+    if data or reply.finish_reason is not None:  # a body without `data` gave no reason
+        out.body["data"] = data
     return out
 
 
@@ -75,7 +76,7 @@ def encode_image(part: Part, blobs: BlobStore) -> Json | str:
         entry["b64_json"] = to_base64(blobs.get_blob(part.blob))
     elif isinstance(url := (part.json or EMPTY).get("url"), str):
         entry["url"] = url
-    return entry or "image without blob"
+    return entry if entry or own else "image without blob"
 
 
 def decode_image(entry: Mapping[str, Any], form: Any, blobs: BlobStore) -> Part:

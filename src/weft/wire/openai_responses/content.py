@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from weft.blobs import BlobStore
+from weft.blobs import BlobReference, BlobStore, media_type_of
 from weft.canon import EMPTY, Frozen, Part, freeze, frozen_part, output_text, thaw
 from weft.errors import WireError
 from weft.wire.body import is_plain, media_part, to_base64
 from weft.wire.codec import Json, Policy
+from weft.wire.dataurl import data_url
 
 __all__ = ["IMAGES", "NAME", "TEXT", "decode_block", "encode_block", "is_content", "phase_of"]
 
@@ -70,7 +71,7 @@ def encode_block(part: Part, role: str, blobs: BlobStore, policy: Policy) -> Jso
             return _image(part, role, blobs)
         case "file" if role != "assistant" or _is(raw, "input_file"):
             return _file(part, blobs, policy)
-        case "audio" if raw is not None and raw.get("type") == "input_audio":
+        case "audio" if raw is not None and raw.get("type") == "input_audio" and not policy.typed:
             return _audio(part, raw, blobs)
         case "provider" if raw is not None:
             block: Json = thaw(raw)
@@ -130,7 +131,9 @@ def _file(part: Part, blobs: BlobStore, policy: Policy) -> Json | str:
     file_id = part.text or facts.get("file_id")
     address = facts.get("url") or facts.get("file_url")
     name = facts.get("filename") or facts.get("name")
-    if isinstance(file_id, str) and file_id:
+    if own and part.blob is not None and policy.joiner is None:  # said back: whatever else it has is in the block
+        block["file_data"] = _file_data(part.blob, blobs, bare="file_data" in raw)
+    elif isinstance(file_id, str) and file_id:
         block["file_id"] = file_id
     elif not own and isinstance(facts.get("file_data"), str):
         block["file_data"] = facts["file_data"]
@@ -139,11 +142,8 @@ def _file(part: Part, blobs: BlobStore, policy: Policy) -> Json | str:
     elif isinstance(address, str) and address:
         block["file_url"] = address
     elif part.blob is not None:
-        data = to_base64(blobs.get_blob(part.blob))
         # The API wants a data URL; the adapters' chapter promises bare base64.
-        bare = policy.joiner is not None and not own
-        media_type = part.blob.media_type or "application/octet-stream"
-        block["file_data"] = data if bare else f"data:{media_type};base64,{data}"
+        block["file_data"] = _file_data(part.blob, blobs, bare=policy.bare_base64 and not own)
         if isinstance(name, str) and name:
             block["filename"] = name
         elif not own:
@@ -153,6 +153,11 @@ def _file(part: Part, blobs: BlobStore, policy: Policy) -> Json | str:
     elif not own:
         return "file without id, data or blob"
     return block
+
+
+def _file_data(blob: BlobReference, blobs: BlobStore, *, bare: bool) -> str:
+    data = blobs.get_blob(blob)
+    return to_base64(data) if bare else data_url(blob.media_type, data)
 
 
 def _upload_name(media_type: str | None) -> str:
@@ -240,8 +245,11 @@ def _decode_file(block: Mapping[str, Any], blobs: BlobStore) -> Part:
         if isinstance(block.get(key), str):
             attributes[ours] = block[key]
     media_type, data = _data_url(block.get("file_data"))
-    if data is not None:
-        rest = {name: value for name, value in block.items() if name != "file_data"}
+    rest = {name: value for name, value in block.items() if name != "file_data"}
+    if data is None:
+        media_type, data = media_type_of(attributes.get("name", "")), block.get("file_data")
+        rest["file_data"] = None  # says that there was no data URL around the bytes
+    if data:
         part = media_part(data, media_type, blobs, kind="file", raw=lambda: rest, attributes=attributes)
         if part is not None:
             return part

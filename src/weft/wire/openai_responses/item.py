@@ -18,7 +18,7 @@ from weft.wire.body import is_plain, maker, media_part, origin, to_base64, unkno
 from weft.wire.codec import Json, Policy
 from weft.wire.openai_responses.content import NAME
 
-__all__ = ["PROVIDER", "Speech", "decode_item", "encode_item", "made_by", "role_of"]
+__all__ = ["CALLS", "PROVIDER", "Speech", "decode_item", "encode_item", "made_by", "role_of"]
 
 PROVIDER = "openai"
 CALLS = ("function_call", "custom_tool_call")
@@ -116,17 +116,17 @@ def _means_the_same(given: Any, arguments: Mapping[str, Any]) -> bool:
 
 
 def _result(part: Part, role: str, speech: Speech) -> Json | str:
-    if role != "tool":
+    raw = part.provider_raw
+    own = raw is not None and raw.get("type") in RESULTS
+    if role != "tool" and not own:
         return f"part type tool_result is not supported for role {role}"
-    if not part.tool_call_id:
+    if not part.tool_call_id and not (own and speech.exact):
         return "tool_result without id"
     custom = part.tool_call_id in speech.customs
-    item: Json = {
-        "type": "custom_tool_call_output" if custom else "function_call_output",
-        "call_id": part.tool_call_id,
-    }
-    raw = part.provider_raw
-    if raw is not None and raw.get("type") in RESULTS:
+    item: Json = {"type": "custom_tool_call_output" if custom else "function_call_output"}
+    if part.tool_call_id is not None:
+        item["call_id"] = part.tool_call_id
+    if raw is not None and own:
         kept = thaw(raw)
         item["type"] = kept["type"]
         if _output(raw.get("output")) == part.tool_output:
@@ -217,15 +217,8 @@ def decode_item(item: Mapping[str, Any], blobs: BlobStore, where: str, made: Fro
                 tool_args=freeze({"_raw": text}),
                 provider_raw=freeze(item),
             )
-        case {"type": "function_call_output" | "custom_tool_call_output" as kind, "call_id": str(call_id)}:
-            output = item.get("output")
-            simple = kind == "function_call_output" and isinstance(output, str)
-            if simple and is_plain(item, "type", "call_id", "output"):
-                return frozen_part("tool_result", tool_call_id=call_id, tool_output=output)
-            raw = freeze(item)
-            return frozen_part(
-                "tool_result", tool_call_id=call_id, tool_output=_output(raw.get("output")), provider_raw=raw
-            )
+        case {"type": "function_call_output" | "custom_tool_call_output"} if _is_result(item):
+            return _decode_result(item)
         case {"type": "reasoning"}:
             return frozen_part("thinking", _thought(item), json=made, provider_raw=freeze(item))
         case {"type": "compaction"}:
@@ -235,6 +228,27 @@ def decode_item(item: Mapping[str, Any], blobs: BlobStore, where: str, made: Fro
         case {"type": "function_call" | "custom_tool_call" | "function_call_output" as kind}:
             raise WireError(f"{kind} lacks a field or has one of another type: {sorted(map(str, item))}", where=where)
     return unknown(item, dialect=NAME)  # new kinds appear without notice; keep them whole
+
+
+def _is_result(item: Mapping[str, Any]) -> bool:
+    """Tell whether an item answers something: a call by its id, or a hosted tool by its name."""
+    call_id = item.get("call_id")
+    return isinstance(call_id, str) or (call_id is None and item.get("output") is not None)
+
+
+def _decode_result(item: Mapping[str, Any]) -> Part:
+    call_id, output, name = item.get("call_id"), item.get("output"), item.get("name")
+    simple = item["type"] == "function_call_output" and isinstance(output, str) and call_id is not None
+    if simple and is_plain(item, "type", "call_id", "output"):
+        return frozen_part("tool_result", tool_call_id=call_id, tool_output=output)
+    raw = freeze(item)
+    return frozen_part(
+        "tool_result",
+        tool_call_id=call_id,
+        tool_name=name if isinstance(name, str) else None,
+        tool_output=_output(raw.get("output")),
+        provider_raw=raw,
+    )
 
 
 def _output(output: Any) -> Any:

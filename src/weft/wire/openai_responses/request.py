@@ -22,7 +22,7 @@ from weft.wire.body import (
     residue,
     tools_of,
 )
-from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy
+from weft.wire.codec import FAITHFUL, Decoded, Encoded, Json, Policy, bare_spec
 from weft.wire.openai_responses.content import NAME
 from weft.wire.openai_responses.item import PROVIDER, Speech, decode_item, made_by, role_of
 from weft.wire.openai_responses.layout import Items, kept_layout, layout_of, read_message
@@ -157,7 +157,8 @@ def decode_request(body: Any, blobs: BlobStore | None = None, *, provider: str |
     body = as_body(body, "request")
     provider = provider or PROVIDER
     messages = _decode_input(body.get("input"), blobs_or_new(blobs), provider, body.get("model"))
-    return Decoded(tuple(messages), _decode_spec(body, provider))
+    spec = bare_spec(provider, CREATE) if len(body) == 1 and messages else _decode_spec(body, provider)
+    return Decoded(tuple(messages), spec)
 
 
 def decode_compact_request(body: Any, blobs: BlobStore | None = None, *, provider: str | None = None) -> Decoded:

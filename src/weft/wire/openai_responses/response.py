@@ -133,8 +133,10 @@ def encode_response(reply: Reply, blobs: BlobStore | None = None, policy: Policy
 
 
 def is_own_envelope(raw: Mapping[str, Any]) -> bool:
-    """Tell whether an envelope is one of this dialect's."""
-    return raw.get("object") in ("response", "response.compaction") or isinstance(raw.get("output"), Mapping)
+    """Tell whether an envelope is one of this dialect's; Bedrock's has an `output` too, with a message in it."""
+    output = raw.get("output")
+    is_ours = isinstance(output, Mapping) and "message" not in output
+    return is_ours or raw.get("object") in ("response", "response.compaction")
 
 
 def envelope(reply: Reply) -> Json:

@@ -9,34 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from weft.blobs import BlobStore
-from weft.canon import (
-    EMPTY,
-    ContentDelta,
-    Event,
-    Message,
-    Part,
-    PartEnd,
-    ReasoningDelta,
-    RefusalDelta,
-    Reply,
-    StreamEnd,
-    StreamError,
-    StreamStart,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-    Usage,
-    UsageUpdate,
-    thaw,
-)
+from weft.canon import EMPTY, Message, Part, Reply, StreamEnd, StreamStart, ToolCallStart, thaw
 from weft.errors import WireError
 from weft.jsontext import dumps
-from weft.wire.body import blobs_or_new
 from weft.wire.codec import FAITHFUL, Encoded, Json
 from weft.wire.openai_responses.item import CALLS, Speech
 from weft.wire.openai_responses.layout import Items
 from weft.wire.openai_responses.response import complete_item, encode_response, envelope, is_own_envelope
 from weft.wire.sse import encode_sse
+from weft.wire.streamwriter import TellingEncoder
 
 __all__ = ["StreamEncoder"]
 
@@ -87,14 +68,14 @@ class _Open:
         self.pieces: list[str] = []
 
 
-class StreamEncoder:
+class StreamEncoder(TellingEncoder):
     """Writes events as response.created to response.completed."""
 
-    __slots__ = ("_blobs", "_calls", "_count", "_number", "_open", "_output", "_said", "_start", "_usage")
+    __slots__ = ("_calls", "_count", "_number", "_open", "_output", "_said", "_start")
 
     def __init__(self, blobs: BlobStore | None = None) -> None:
         """Begin with nothing written."""
-        self._blobs = blobs_or_new(blobs)
+        super().__init__(blobs)
         self._number = 0  # of the next event
         self._count = 0  # of items
         self._output: dict[int, Json] = {}  # items as they were closed
@@ -102,42 +83,6 @@ class StreamEncoder:
         self._open: _Open | None = None
         self._said: list[str] = []  # kinds of texts closed by the next one, whose part.end is still to come
         self._calls: dict[int, _Open] = {}
-        self._usage: Usage | None = None
-
-    def feed(self, event: Event) -> bytes:
-        """Write one event."""
-        match event:
-            case ContentDelta(delta=str(text)):
-                return self._piece("text", text)
-            case ContentDelta(delta=parts):
-                return b"".join(self._whole(part) for part in parts if isinstance(part, Part))
-            case RefusalDelta(delta=text):
-                return self._piece("refusal", text)
-            case ReasoningDelta(delta=text):
-                return self._piece("thinking", text)
-            case ToolCallStart():
-                return self._open_call(event)
-            case ToolCallDelta(index=index, delta=text) if index in self._calls:
-                return self._extend_call(self._calls[index], text)
-            case ToolCallEnd(index=index, tool_call=part):
-                return self._close_call(index, part)
-            case PartEnd(part=part):
-                return self._end_part(part)
-            case StreamStart():
-                return self._begin(event)
-            case UsageUpdate(usage=usage):
-                self._usage = usage
-            case StreamError(error=error):
-                return self._begin() + self._event("error", code="server_error", message=error, param=None)
-            case StreamEnd():
-                return self._end(event)
-            case _:
-                pass
-        return b""
-
-    def close(self) -> bytes:
-        """End; the last event was written with the end of the stream, or never, if there was none."""
-        return b""
 
     def _event(self, kind: str, **fields: Any) -> bytes:
         try:
@@ -147,7 +92,8 @@ class StreamEncoder:
         self._number += 1
         return encode_sse(data, event=kind)
 
-    def _begin(self, start: StreamStart | None = None) -> bytes:
+    def begin(self, start: StreamStart | None = None) -> bytes:
+        """Say that a response is made, and that it is under way."""
         if self._start is not None:
             return b""
         if start is not None and start.raw is not None and is_own_envelope(start.raw):
@@ -160,11 +106,23 @@ class StreamEncoder:
 
     # -- texts and thoughts ------------------------------------------------------------------------------------
 
+    def text(self, piece: str) -> bytes:
+        """Tell a piece of text."""
+        return self._piece("text", piece)
+
+    def refusal(self, piece: str) -> bytes:
+        """Tell a piece of a refusal, which is no text here."""
+        return self._piece("refusal", piece)
+
+    def thought(self, piece: str) -> bytes:
+        """Tell a piece of thinking, as a summary."""
+        return self._piece("thinking", piece)
+
     def _piece(self, kind: str, text: str) -> bytes:
         written = b""
         item_kind, part_events, place, block, _, text_events = TOLD[kind]
         if self._open is None or self._open.kind != kind:
-            written = self._begin() + self._leave()
+            written = self.begin() + self._leave()
             self._open = self._new(kind, dict(OPENED[item_kind]))
             written += self._added(self._open)
             written += self._event(f"{part_events}.added", **self._at(self._open, place), part=block)
@@ -207,49 +165,56 @@ class StreamEncoder:
         self._output[opened.index] = item
         return self._event("response.output_item.done", output_index=opened.index, item=item)
 
-    def _end_part(self, part: Part) -> bytes:
+    def end_part(self, part: Part) -> bytes:
+        """Close the part's item; or tell it whole, if none of it was told."""
         if self._open is not None and part.type == self._open.kind:
             return self._close_text(self._open, self._item_of(part))
         if part.type in self._said:  # its pieces have been told, and the next item has closed it since
             self._said.remove(part.type)
             return b""
-        return self._whole(part)
+        return self.whole(part)
 
-    def _whole(self, part: Part) -> bytes:
+    def whole(self, part: Part) -> bytes:
         """Tell a part that came in one piece: opened and closed at once."""
         item = self._item_of(part)
         if item is None:
             return b""
-        written = self._begin() + self._leave()
+        written = self.begin() + self._leave()
         opened = self._new(part.type, item)
         return written + self._added(opened) + self._done(opened, opened.item)
 
     def _item_of(self, part: Part) -> Json | None:
-        items = Items(Speech(self._blobs, FAITHFUL, answering=True), Encoded())
+        items = Items(Speech(self.blobs, FAITHFUL, answering=True), Encoded())
         items.add(0, Message("assistant", (part,)))
         return items.items[0] if items.items else None
 
     # -- calls -------------------------------------------------------------------------------------------------
 
-    def _open_call(self, start: ToolCallStart) -> bytes:
+    def open_call(self, start: ToolCallStart) -> bytes:
+        """Add the call's item, without its arguments."""
         raw: Json = thaw(start.raw) if start.raw is not None and start.raw.get("type") in CALLS else {}
         kind = raw.get("type", "function_call")
         key = "input" if kind == "custom_tool_call" else "arguments"
         item = {**raw, "type": kind, "call_id": start.id or "", "name": start.name, key: "", "status": "in_progress"}
-        written = self._begin() + self._leave()
+        written = self.begin() + self._leave()
         opened = self._calls[start.index] = self._new("tool_call", item)
         return written + self._added(opened)
+
+    def arguments(self, call: int, piece: str) -> bytes:
+        """Tell a piece of arguments, of a call that is open."""
+        return self._extend_call(self._calls[call], piece) if call in self._calls else b""
 
     def _extend_call(self, opened: _Open, text: str) -> bytes:
         opened.pieces.append(text)
         return self._event(f"{_call_events(opened.item)}.delta", **self._at(opened), delta=text)
 
-    def _close_call(self, index: int, part: Part) -> bytes:
+    def end_call(self, call: int, part: Part) -> bytes:
+        """Tell the whole call; before it, whatever of it was not told."""
         written = b""
-        opened = self._calls.pop(index, None)
+        opened = self._calls.pop(call, None)
         if opened is None:
-            written = self._open_call(ToolCallStart(index, part.tool_name or "", part.tool_call_id))
-            opened = self._calls.pop(index)
+            written = self.open_call(ToolCallStart(call, part.tool_name or "", part.tool_call_id))
+            opened = self._calls.pop(call)
         item = self._item_of(part) or {**opened.item, "arguments": "".join(opened.pieces)}
         key = "input" if item["type"] == "custom_tool_call" else "arguments"
         if not opened.pieces and item.get(key):
@@ -259,8 +224,13 @@ class StreamEncoder:
 
     # -- the end -----------------------------------------------------------------------------------------------
 
-    def _end(self, end: StreamEnd) -> bytes:
-        written = self._begin() + self._leave()
+    def failed(self, error: str) -> bytes:
+        """Tell an error as an event of its own."""
+        return self.begin() + self._event("error", code="server_error", message=error, param=None)
+
+    def end(self, end: StreamEnd) -> bytes:
+        """Tell the whole response once more."""
+        written = self.begin() + self._leave()
         if end.finish_reason is None and end.stop_reason is None:
             return written  # cut short: no end is invented [X-05]
         response = self._response(end)
@@ -271,8 +241,8 @@ class StreamEncoder:
     def _response(self, end: StreamEnd) -> Json:
         """Give the whole response: the provider's own if it was one of this dialect, else what has been told."""
         if end.reply is not None and is_own_envelope(end.reply.raw):
-            return encode_response(end.reply, self._blobs).body
-        reply = end.reply or Reply(usage=self._usage, finish_reason=end.finish_reason, stop_reason=end.stop_reason)
+            return encode_response(end.reply, self.blobs).body
+        reply = end.reply or Reply(usage=self.usage, finish_reason=end.finish_reason, stop_reason=end.stop_reason)
         start = self._start or EMPTY
         made = {**envelope(reply), "id": start.get("id"), "model": start.get("model") or reply.model or ""}
         return {**made, "output": [self._output[index] for index in sorted(self._output)]}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from weft.jsontext import loads
 
-__all__ = ["TokenCounts", "stop_reason_of", "token_counts", "usage_of"]
+__all__ = ["TokenCounts", "as_if_cached", "stop_reason_of", "token_counts", "usage_of"]
 
 
 class TokenCounts(NamedTuple):
@@ -43,6 +43,11 @@ _CACHED = (
     "cached_tokens",
 )
 _WRITTEN = ("cache_creation_input_tokens", "cacheWriteInputTokens")
+# Anthropic and Bedrock count what was read from a cache and what was written to one apart from the rest of a prompt.
+_APART = (
+    ("cache_read_input_tokens", "cache_creation_input_tokens", "input_tokens"),
+    ("cacheReadInputTokens", "cacheWriteInputTokens", "inputTokens"),
+)
 _OUTPUT = (
     "output_tokens",
     "completion_tokens",
@@ -75,6 +80,28 @@ def token_counts(usage: Mapping[str, Any], *, excludes_cached: bool | None = Non
     if "thoughtsTokenCount" in usage and made is not None:
         made += thought or 0  # Gemini counts its thinking beside its answer
     return TokenCounts(given, cached, written, made, thought)
+
+
+def as_if_cached(account: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+    """Write a provider's account as if so many more tokens had come from its cache."""
+    usage = dict(account)
+    apart = next((names for names in _APART if names[0] in usage or names[1] in usage), None)
+    if apart is not None:
+        read, write, fresh = apart
+        written = min(tokens, usage.get(write) or 0)
+        usage[write] = (usage.get(write) or 0) - written
+        usage.pop("cache_creation", None)  # Anthropic's, the same by how long it is kept
+        usage[fresh] = max(0, (usage.get(fresh) or 0) - (tokens - written))
+        usage[read] = (usage.get(read) or 0) + tokens
+    elif "promptTokenCount" in usage:
+        usage["cachedContentTokenCount"] = (usage.get("cachedContentTokenCount") or 0) + tokens
+    elif "prompt_tokens" in usage:
+        details = usage.get("prompt_tokens_details") or {}
+        usage["prompt_tokens_details"] = {**details, "cached_tokens": (details.get("cached_tokens") or 0) + tokens}
+    elif "input_tokens_details" in usage or "input_tokens" in usage:
+        details = usage.get("input_tokens_details") or {}
+        usage["input_tokens_details"] = {**details, "cached_tokens": (details.get("cached_tokens") or 0) + tokens}
+    return usage
 
 
 def usage_of(response: Any) -> dict[str, Any] | None:

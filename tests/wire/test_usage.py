@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from weft.trace import TokenCounts, stop_reason_of, token_counts, usage_of
+from weft.trace import TokenCounts, as_if_cached, stop_reason_of, token_counts, usage_of
 
 CASES: list[tuple[str, dict[str, Any], TokenCounts]] = [
     (
@@ -108,3 +108,19 @@ def streamed(*events: str) -> dict[str, Any]:
 def test_an_account_is_found_wherever_it_is(response: Any, usage: Any, stop: Any) -> None:
     assert usage_of(response) == usage
     assert stop_reason_of(response) == stop
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [case[1:] for case in CASES if case[2].cached is not None],
+    ids=[case[0] for case in CASES if case[2].cached is not None],
+)
+def test_an_account_as_if_more_were_cached_is_of_the_same_prompt(usage: dict[str, Any], counts: TokenCounts) -> None:
+    """What a cache miss cost: only where the tokens came from differs, in every provider's words."""
+    before = dict(usage)
+
+    found = token_counts(as_if_cached(usage, 5))
+
+    written = counts.cache_write and max(0, counts.cache_write - 5)
+    assert found == counts._replace(cached=(counts.cached or 0) + 5, cache_write=written)
+    assert usage == before
