@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.errors import WeftError
+from weft.errors import StoreError, WeftError
 
 Damage = Callable[[sqlite3.Connection, Path], None]
 
@@ -19,6 +19,20 @@ def sql(statement: str) -> Damage:
     def damage(connection: sqlite3.Connection, folder: Path) -> None:
         del folder
         connection.execute(statement)
+
+    return damage
+
+
+def forced(column: str, value: str) -> Damage:
+    """Write what the table would refuse, as a flipped byte in the header of a row does."""
+
+    def damage(connection: sqlite3.Connection, folder: Path) -> None:
+        del folder
+        connection.execute("PRAGMA writable_schema=1")
+        loosened = "replace(replace(sql, 'STRICT', ''), ' NOT NULL', '')"
+        connection.execute(f"UPDATE sqlite_schema SET sql = {loosened} WHERE type = 'table' AND name = 'frames'")  # noqa: S608
+        connection.execute("PRAGMA writable_schema=RESET")
+        connection.execute(f"UPDATE frames SET {column} = {value} WHERE seq = 3")  # noqa: S608  # of the table below
 
     return damage
 
@@ -70,6 +84,12 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     "unreadable meta": (sql("UPDATE frames SET extra = '{' WHERE seq = 3"), "meta"),
     "unreadable options": (sql("UPDATE frames SET options = 'nope' WHERE seq = 3"), "meta"),
     "bookmark to nowhere": (sql("UPDATE bookmarks SET seq = 999"), "bookmark"),
+    "wrong root": (sql("UPDATE frames SET root = 3 WHERE seq = 2"), "lineage"),
+    "wrong role": (sql("UPDATE frames SET role = 'qser' WHERE seq = 3"), "role"),
+    "no flags": (forced("flags", "NULL"), "row"),
+    "no topic": (forced("topic", "NULL"), "row"),
+    "bytes for an id": (forced("id", "x'07'"), "row"),
+    "a text for a hash": (forced("hash", "'sha256-'"), "row"),
     "wrong depth": (sql("UPDATE frames SET depth = 7 WHERE seq = 3"), "lineage"),
     "no JSON in a payload": (sql("UPDATE frames SET flags = flags | 2 WHERE seq = 6"), "payload"),
 }
@@ -135,6 +155,37 @@ def test_a_lost_or_damaged_index_is_built_again(tmp_path: Path) -> None:
         with weft.open_store(folder) as store:
             assert [hit.id for hit in store.search("needle")] == [turn.id]
             assert len(store.threads()) == 1
+
+
+def test_an_index_that_is_damaged_inside_is_named_and_built_again(tmp_path: Path) -> None:
+    """D-22: its first pages are sound, so it opens."""
+    folder = tmp_path / "store"
+    with weft.open_store(folder) as store:
+        store.import_messages([{"role": "user", "content": f"needle {n} {'hay ' * 50}"} for n in range(300)])
+        assert len(store.search("needle", limit=500)) == 300
+    path = folder / "index.db"
+    data = bytearray(path.read_bytes())
+    data[8192:] = b"\xa5" * (len(data) - 8192)
+    path.write_bytes(data)
+
+    with weft.open_store(folder) as store:
+        assert [problem.kind for problem in store.fsck()] == ["index"]
+        assert len(store.search("needle", limit=500)) == 300
+        assert len(store.threads()) == 1
+        assert store.fsck() == []
+
+
+def test_a_list_of_tables_that_is_no_text_is_damage_too(tmp_path: Path) -> None:
+    """D-22: SQLite quotes it in what it says, and Python cannot read that."""
+    folder = tmp_path / "store"
+    with weft.open_store(folder) as store:
+        store.add_turn("one")
+    path = folder / "weft.db"
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"CREATE TABLE frames", b"CR\xc4\x80\xc4\xc4 TABLE fr\xc4mes"))
+
+    with pytest.raises(StoreError, match="is damaged"):
+        weft.open_store(folder)
 
 
 SCRIPT = [

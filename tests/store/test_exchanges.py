@@ -183,7 +183,7 @@ def test_a_write_that_fails_leaves_nothing_and_spoils_nothing(sqlite_store: weft
 def test_cutting_with_a_memory_is_cutting_without_one() -> None:
     """What was seen before only saves work: the pieces are the same, in any order of bodies."""
     requests = [fields_of(line)["request"] for line in as_lines(agent_trace(20), spaced=True)]
-    random.Random(3).shuffle(requests)  # noqa: S311
+    random.Random(3).shuffle(requests)
     cutter, numbers, pieces = Cutter(), dict[bytes, int](), list[bytes]()
     for body in requests:
         refs = []
@@ -203,7 +203,7 @@ def test_cutting_with_a_memory_is_cutting_without_one() -> None:
 
 
 def test_lists_of_numbers_come_back() -> None:
-    chance = random.Random(5)  # noqa: S311
+    chance = random.Random(5)
     base = list[int]()
     for _ in range(200):
         refs = [
@@ -372,7 +372,7 @@ def test_stats_count_exchanges_and_backup_has_them(sqlite_store: weft.Store, tmp
 
 def test_very_large_chunks_are_files_that_gc_leaves_alone(sqlite_store: weft.Store) -> None:
     """B-08: gc removes no content that an exchange names."""
-    noise = random.Random(2).randbytes(5_000_000).hex()  # noqa: S311
+    noise = random.Random(2).randbytes(5_000_000).hex()
     keep_lines(sqlite_store.frames, as_lines([claude_record(1, [{"role": "user", "content": noise}], [])]), {})
 
     swept = sqlite_store.gc()

@@ -77,7 +77,7 @@ def test_the_log_is_never_scanned(sqlite_store: weft.Store) -> None:
 
 def test_resent_histories_cost_what_is_new(tmp_path: Path) -> None:
     """Issue 4: 1.3 times the bytes of the distinct messages at most (sizes of a coding agent's messages)."""
-    luck = random.Random(4)  # noqa: S311
+    luck = random.Random(4)
     often = [1 / (n + 1) for n in range(3000)]  # as words are in any language
     words = ["".join(luck.choices("abcdefghijklmnop", k=luck.randrange(2, 10))) for _ in range(3000)]
     messages = [

@@ -53,18 +53,18 @@ if TYPE_CHECKING:
     from weft.store.exchange_care import search_exchanges as search_exchanges
     from weft.store.exchanges import ExchangeRow as ExchangeRow
     from weft.store.exchanges import Exchanges as Exchanges
-    from weft.store.exchanges import ExchangeWriter as ExchangeWriter
-    from weft.store.exchanges import NewExchange as NewExchange
     from weft.store.exchanges import SessionRow as SessionRow
     from weft.store.exchanges import line_of as line_of
+    from weft.store.exchangewriter import ExchangeWriter as ExchangeWriter
+    from weft.store.exchangewriter import NewExchange as NewExchange
 
 # Recordings: loaded when they are asked for, as most programs only want turns.
 _LATE = {
     "ExchangeHit": "exchange_care",
     "ExchangeRow": "exchanges",
-    "ExchangeWriter": "exchanges",
+    "ExchangeWriter": "exchangewriter",
     "Exchanges": "exchanges",
-    "NewExchange": "exchanges",
+    "NewExchange": "exchangewriter",
     "SessionRow": "exchanges",
     "cuts_of": "chunking",
     "forget_text": "exchange_care",

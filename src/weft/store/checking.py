@@ -19,12 +19,31 @@ from weft.store.rows import address_of
 __all__ = ["check_rows"]
 
 Ask = Callable[..., Sequence[Any]]
+ROLES = ("user", "assistant", "system", "developer", "tool")
 
 _ROWS = """
     SELECT f.seq, f.id, f.topic, f.parent, f.flags, f.role, f.options, b.name, f.extra, f.root, f.depth, f.hash,
            f.owner, f.data, f.head
     FROM frames f LEFT JOIN bookmarks b ON b.number = f.head WHERE f.seq > ? ORDER BY f.seq LIMIT 500
 """
+# What is in them; and whether it must be. A database keeps to that when it writes, but not when it reads damage.
+_COLUMNS = (
+    ("seq", int, True),
+    ("id", str, True),
+    ("topic", str, True),
+    ("parent", int, False),
+    ("flags", int, True),
+    ("role", str, False),
+    ("options", str, False),
+    ("bookmark", str, False),
+    ("extra", str, False),
+    ("root", int, False),
+    ("depth", int, False),
+    ("hash", bytes, False),
+    ("owner", int, False),
+    ("data", bytes, False),
+    ("head", int, False),
+)
 _EDGES = "SELECT child, position, parent FROM edges"
 _REFS = "SELECT child, position, ref FROM refs"
 _BOOKMARKS = "SELECT name, seq FROM bookmarks WHERE seq IS NOT NULL"
@@ -36,20 +55,27 @@ def check_rows(ask: Ask, read_file: Callable[[bytes], bytes]) -> list[Problem]:
     ids: dict[int, str] = {}
     parents: dict[int, list[int]] = {}
     owners: dict[int, tuple[bytes | None, str, int]] = {}
-    depths: dict[int, tuple[int, int]] = {}
+    places: dict[int, tuple[int, int | None, int]] = {}  # of turns: depth, root, flags
     hashes: dict[int, bytes | None] = {}
     last = -(1 << 62)
     while rows := ask(_ROWS, (last,)):
         for row in rows:
-            seq, frame_id, topic, parent, flags, _, _, _, _, _, depth, digest, owner, data, _ = row
+            seq, frame_id, topic, parent, flags, _, _, _, _, root, depth, digest, owner, data, _ = row
+            if misfit := _misfit(row):
+                ids[seq] = str(frame_id)
+                hashes[seq] = None
+                problems.append(Problem("row", str(frame_id), f"frame {frame_id}: {misfit}"))
+                continue
             ids[seq] = frame_id
             hashes[seq] = digest
             if parent is not None:
                 parents.setdefault(seq, []).append(parent)
             if owner is not None:
                 owners[seq] = digest, frame_id, owner
-            if topic == TURN:
-                depths[seq] = depth, flags
+            if topic == TURN and depth is not None:
+                places[seq] = depth, root, flags
+            elif topic == TURN:
+                problems.append(Problem("lineage", frame_id, f"turn {frame_id} does not say its place in its thread"))
             problems += _row_problems(row, unpack(data) if data is not None else None, read_file)
         last = rows[-1][0]
     for child, _, parent in ask(_EDGES):
@@ -65,24 +91,34 @@ def check_rows(ask: Ask, read_file: Callable[[bytes], bytes]) -> list[Problem]:
         if seq not in ids:
             problems.append(Problem("bookmark", name, f"bookmark {name!r} points at a turn that is not there"))
     problems += _cycles(ids, parents)
-    for seq, (depth, flags) in depths.items():
+    for seq, (depth, root, flags) in places.items():
+        if not flags & Flag.LINEAR:
+            continue
         above = parents.get(seq, [])
-        if flags & Flag.LINEAR and (
-            len(above) > 1 or (above and above[0] in depths and depths[above[0]][0] + 1 != depth)
-        ):
+        first = places.get(above[0]) if above else (0, seq, 0)
+        if len(above) > 1 or (first is not None and (first[0] + 1, first[1]) != (depth, root)):
             problems.append(
                 Problem("lineage", ids[seq], f"turn {ids[seq]} says it is number {depth} of its thread, and is not")
             )
     return problems
 
 
+def _misfit(row: Any) -> str | None:
+    for value, (name, kind, is_needed) in zip(row, _COLUMNS, strict=True):
+        if value.__class__ is not kind and (is_needed or value is not None):
+            return f"its {name} is {type(value).__name__}, not {kind.__name__}"
+    return None
+
+
 def _row_problems(row: Any, data: bytes | None, read_file: Callable[[bytes], bytes]) -> list[Problem]:
-    _, frame_id, _, _, flags, role, options, head_name, extra, _, _, digest, owner, _, head = row
+    _, frame_id, topic, _, flags, role, options, head_name, extra, _, _, digest, owner, _, head = row
     found = []
     try:
         meta_of(Columns(role, options, head_name, flags, extra), [])
     except ValueError as error:
         found.append(Problem("meta", frame_id, f"frame {frame_id}: its meta cannot be read ({error})"))
+    if topic == TURN and role not in ROLES:
+        found.append(Problem("role", frame_id, f"turn {frame_id}: {role!r} is no role"))
     if head is not None and head_name is None:
         found.append(Problem("bookmark", frame_id, f"frame {frame_id} carries a bookmark without a name"))
     if digest is None or owner is not None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from weft.errors import BlobIntegrityError, BlobNotFoundError, StoreError
 
-__all__ = ["ContentFolder"]
+__all__ = ["ContentFolder", "sync_folder"]
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -85,11 +85,7 @@ class ContentFolder:
                 yield bytes.fromhex(entry.name), status.st_size, now - status.st_mtime
 
     def remove(self, digest: bytes) -> None:
-        """Remove a file, if it is there."""
-        (self.folder / digest.hex()).unlink(missing_ok=True)
-
-    def overwrite(self, digest: bytes) -> None:
-        """Remove a file after putting zeros in its place, for what must not come back."""
+        """Remove a file after putting zeros in its place: as of rows, nothing of it stays on the disk [K-09]."""
         path = self.folder / digest.hex()
         with contextlib.suppress(FileNotFoundError), open(path, "r+b", buffering=0) as file:
             left = os.fstat(file.fileno()).st_size
@@ -97,8 +93,6 @@ class ContentFolder:
                 left -= file.write(b"\0" * min(left, 1 << 20))
             os.fsync(file.fileno())
         path.unlink(missing_ok=True)
-        if self.folder.is_dir():
-            sync_folder(self.folder)
 
     def sweep_temporary(self) -> None:
         """Remove what writers left that died long ago."""

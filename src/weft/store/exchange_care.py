@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from weft import jsontext
 from weft.errors import StoreError
 from weft.store.base import Flag, FrameStore, Problem, Query
-from weft.store.exchanges import ExchangeRow, Exchanges, bump_era, key_of, read_chunks
+from weft.store.chunks import bump_era, key_of, read_chunks
+from weft.store.exchanges import ExchangeRow, Exchanges
 from weft.store.packing import pack, unpack
 from weft.store.searchtext import holds, plain_words
 

@@ -28,6 +28,8 @@ __all__ = [
     "address_of",
     "checked_turns",
     "frames_from",
+    "iter_turns",
+    "statement",
     "verified",
 ]
 
@@ -144,17 +146,17 @@ class Rows(ABC):
         """Find turns by id, in the order asked for."""
         if len(ids) == 1:
             row = self._one(_SPOT_BY_ID, (ids[0],))
-            return [None if row is None else Spot._make(row)]
+            return [None if row is None else _spot(row)]
         if not ids:
             return []
-        found = {row[1]: Spot._make(row) for row in self._all(_SPOTS_BY_ID, (self._list(ids),))}
+        found = {row[1]: _spot(row) for row in self._all(_SPOTS_BY_ID, (self._list(ids),))}
         return [found.get(one) for one in ids]
 
     def spots_at(self, seqs: Sequence[int]) -> list[Spot]:
         """Find turns by sequence number, in the order asked for; those that are not there are left out."""
         if not seqs:
             return []
-        found = {row[0]: Spot._make(row) for row in self._all(_SPOTS_BY_SEQ, (self._list(seqs),))}
+        found = {row[0]: _spot(row) for row in self._all(_SPOTS_BY_SEQ, (self._list(seqs),))}
         return [found[seq] for seq in seqs if seq in found]
 
     def bookmark_spot(self, name: str, *, before_id: str | None = None) -> Spot | None:
@@ -164,7 +166,7 @@ class Rows(ABC):
         row = self._one(_SPOT_BY_BOOKMARK, (name,))
         if before_id is not None and (row is None or row[1] >= before_id):
             row = self._one(_SPOT_BY_BOOKMARK_BEFORE, (name, before_id))
-        return None if row is None else Spot._make(row)
+        return None if row is None else _spot(row)
 
     def bookmarks(self) -> list[BookmarkRow]:
         """List the bookmarks, newest turn first."""
@@ -230,10 +232,17 @@ class Rows(ABC):
 
     def _frames(self, rows: Sequence[Any]) -> list[Frame]:
         """Make whole frames of rows; second parents of all of them come with one more query."""
-        more = [row[0] for row in rows if row[6] & (Flag.MANY | Flag.BROKEN)]
+        more = [row[0] for row in rows if (row[6] or 0) & (Flag.MANY | Flag.BROKEN)]
         links = self.links(more)
         ids = dict(self._all(_IDS_OF, (self._list([link.parent for link in links if link.parent]),))) if links else {}
         return frames_from(rows, links, ids)
+
+
+def _spot(row: Sequence[Any]) -> Spot:
+    spot = Spot._make(row)
+    if spot.flags.__class__ is not int or spot.depth.__class__ is not int or spot.id.__class__ is not str:
+        raise _damaged(spot.id, "it does not say its place in its thread")
+    return spot
 
 
 def frames_from(rows: Sequence[Any], links: Sequence[Link], ids: Mapping[int, str]) -> list[Frame]:
@@ -248,7 +257,7 @@ def frames_from(rows: Sequence[Any], links: Sequence[Link], ids: Mapping[int, st
             parents = _in_order(parents, entries[seq])
         try:
             meta = meta_of(Columns(role, options, head, flags, extra), parents)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise StoreError(f"the meta of frame {frame_id} cannot be read: {error}; run `weft fsck`") from error
         frames.append(Frame(topic, frame_id, address_of(digest), meta))
     return frames
@@ -271,12 +280,21 @@ def iter_turns(rows: Iterable[Any], read_file: Callable[[bytes], bytes]) -> Iter
     new, sha256, is_file = tuple.__new__, hashlib.sha256, Flag.FILE
     for row in rows:
         digest, whole = row[7], row
-        if digest is not None:
+        try:
             if row[4] & is_file:
-                whole = (*row[:8], read_file(digest), row[9])
-            elif row[8] is None or sha256(row[8]).digest() != digest:
+                whole = (*row[:8], None if digest is None else read_file(digest), row[9])
+            elif digest is not None and (row[8] is None or sha256(row[8]).digest() != digest):
                 whole = (*row[:8], verified(digest, row[8]), row[9])
+        except TypeError as error:
+            raise _damaged(row[1], error) from error
+        if row[1].__class__ is not str:
+            raise _damaged(row[1], f"its id is {type(row[1]).__name__}")
         yield new(TurnRow, whole)
+
+
+def _damaged(frame_id: object, why: object) -> StoreError:
+    """Say that a row is not what the table would take: a flipped byte makes a number of a text, or nothing of it."""
+    return StoreError(f"the row of frame {frame_id} is damaged: {why}; run `weft fsck`")
 
 
 def verified(digest: bytes, data: bytes | None) -> bytes:

@@ -91,6 +91,9 @@ def check(store: SqliteFrames, content: ContentFolder) -> list[Problem]:
         problems += check_exchanges(store)
     except StoreError as error:
         problems.append(Problem("database", str(store.path), str(error)))
+    if damage := store.index.damage():
+        path = store.index.path
+        problems.append(Problem("index", str(path), f"{path} is damaged ({damage}); delete it, and it is built again"))
     return problems
 
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from weft.errors import StoreBusyError, StoreError
 
-__all__ = ["Readers", "broken", "create_private", "migrate", "open_reader", "open_writer", "translated"]
+__all__ = ["Readers", "broken", "create_private", "migrate", "open_reader", "open_writer", "translated", "version_of"]
 
 APPLICATION_ID = 0x77656674  # "weft": a file of another program is not touched
 # What SQLite says when the disk, not the statement, is the trouble. The connection is not used again [D-08].
@@ -32,11 +32,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """Open a file for reading only; one that nobody can be writing to is read without its helper files."""
     connection = _connect(path, "mode=ro")
     try:
+        _look(connection)
         connection.execute("PRAGMA query_only=1")
-        connection.execute(
-            "PRAGMA cache_size=-32000"
-        )  # kB: a thread of 10,000 turns is read from memory the second time
-        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        # kB: a thread of 10,000 turns is read from memory the second time
+        connection.execute("PRAGMA cache_size=-32000")
     except sqlite3.OperationalError:
         connection.close()
         # In a folder that cannot be written, a WAL file cannot be shared. Without a WAL, the file is all there is.
@@ -97,6 +96,7 @@ def open_writer(path: Path, *, synchronous: str, busy_seconds: float) -> sqlite3
     create_private(path)
     connection = _connect(path, "mode=rw", busy_seconds)
     try:
+        _look(connection)
         connection.execute("PRAGMA journal_mode=WAL")
         if synchronous == "FULL":
             connection.execute("PRAGMA synchronous=FULL")
@@ -118,6 +118,16 @@ def _connect(path: Path, how: str, busy_seconds: float = 30.0) -> sqlite3.Connec
     return sqlite3.connect(
         uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
     )
+
+
+def _look(connection: sqlite3.Connection) -> None:
+    """Read the list of tables. SQLite quotes a damaged one in its complaint, and Python cannot read that as text."""
+    try:
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+    except UnicodeDecodeError as error:
+        damaged = sqlite3.DatabaseError("the list of its tables cannot be read")
+        damaged.sqlite_errorname = "SQLITE_CORRUPT"
+        raise damaged from error
 
 
 def version_of(connection: sqlite3.Connection, path: Path, known: int) -> int:

@@ -21,7 +21,7 @@ from weft.store.lock import FileLock
 from weft.store.searchtext import facet
 from weft.store.sqlite_files import Readers, broken, migrate, open_writer, translated
 
-__all__ = ["Entry", "SqliteIndex"]
+__all__ = ["BATCH", "Entry", "SqliteIndex"]
 
 BATCH = 512
 _PATIENCE = 60.0
@@ -58,6 +58,7 @@ _TIPS = "SELECT seq FROM tips WHERE seq < ? ORDER BY seq DESC LIMIT ?"
 _PARENTS_OF = "SELECT parent FROM links WHERE child = ?"
 _CHILDREN = "SELECT parent, child FROM links WHERE parent IN (SELECT value FROM json_each(?)) ORDER BY parent, child"
 _MATCH = "SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? AND rowid >= ? ORDER BY rowid DESC LIMIT ?"
+_CHECK_WORDS = "INSERT INTO words (words) VALUES ('integrity-check')"  # which FTS5 answers by failing, or not
 _FORGET_ALL = (
     "DELETE FROM links",
     "DELETE FROM tips",
@@ -126,12 +127,15 @@ class SqliteIndex:
 
     def _catch_up_locked(self) -> None:
         try:
-            connection = self._open_writer()
+            self._follow_the_log()
         except sqlite3.DatabaseError as error:
-            if not broken(error) or isinstance(error, sqlite3.OperationalError):
+            if not _is_damage(error):
                 raise
-            self._throw_away()  # damaged: built again from the log
-            connection = self._open_writer()
+            self._throw_away()  # built again from the log
+            self._follow_the_log()
+
+    def _follow_the_log(self) -> None:
+        connection = self._open_writer()
         seq, era = connection.execute(_PROGRESS).fetchone()
         now = self._era()
         if era != now:
@@ -209,7 +213,30 @@ class SqliteIndex:
     def _read(self, sql: str, params: Sequence[Any]) -> list[Any]:
         if not self.path.exists():
             return []
-        return self._readers.mine().execute(sql, params).fetchall()
+        try:
+            return self._readers.mine().execute(sql, params).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._readers.drop_mine()
+            if not _is_damage(error):
+                raise translated(error, self.path) from error
+        self.scrub()
+        return self._readers.mine().execute(sql, params).fetchall() if self.catch_up() else []
+
+    def damage(self) -> str | None:
+        """Say what is wrong with the file, if anything is; it may be thrown away."""
+        if not self.path.exists():
+            return None
+        try:
+            with self._mutex, self._lock.held(_PATIENCE):
+                connection = self._open_writer()
+                (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                connection.execute(_CHECK_WORDS)
+        except (StoreBusyError, OSError):
+            return None  # someone else's to look after
+        except sqlite3.DatabaseError as error:
+            self._drop_writer()
+            return str(error) if _is_damage(error) else None
+        return None if said == "ok" else str(said)
 
     # -- files -----------------------------------------------------------------------------------------------
 
@@ -255,6 +282,11 @@ class SqliteIndex:
 
 
 _READ_ONLY = {1, 13, 30}  # EPERM, EACCES, EROFS
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Tell damage from a disk that is full or away."""
+    return broken(error) and not isinstance(error, sqlite3.OperationalError)
 
 
 def match_text(query: Query) -> str:
