@@ -166,6 +166,26 @@ def test_the_last_parent_gives_the_bookmark(store: weft.Store) -> None:
     assert store.add_turn("x", continues=b.id, respond=True).bookmark == newest.bookmark == "new"
 
 
+def test_a_parent_listed_twice_gives_its_bookmark_only_where_it_is_last(store: weft.Store) -> None:
+    """T-19, T-23: the first place is kept, so the last entry of the final list is another."""
+    store.add_turn("a", bookmark="left")
+    store.add_turn("b", bookmark="right")
+
+    assert store.add_turn("x", continues=["left", "right", "left"]).bookmark == "right"
+
+
+@pytest.mark.parametrize("value", [7, {"id": "x"}, True, {"x"}])
+def test_what_is_no_headish_cannot_be_continued(store: weft.Store, value: object) -> None:
+    """T-13: any other type is an error saying that the value is invalid."""
+    turn = store.add_turn("a")
+
+    for odd in (value, turn):
+        with pytest.raises(UsageError, match="invalid: "):
+            store.add_turn("b", continues=odd)
+        with pytest.raises(UsageError, match="invalid: "):
+            store.resolve(odd)  # type: ignore[arg-type]
+
+
 def test_the_bookmark_is_written_on_every_turn(store: weft.Store) -> None:
     """T-24: physically; T-25: answers and tool results too."""
     store.add_turn("q", bookmark="b")

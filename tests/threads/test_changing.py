@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import weft
+from tests.support.stores import frame_of
 from weft.errors import BookmarkConflictError, InvalidContentError, UnknownBookmarkError, UsageError
 
 
@@ -255,3 +256,17 @@ def test_objects_are_short_to_look_at(store: weft.Store) -> None:
     assert len(store.thread("tides")) == 1
     assert store.thread("tides")[0] == turn
     assert hash(turn) == hash(store.turn("tides"))
+
+
+@pytest.mark.parametrize("payload", [b"5", b"[5]", b'[{"text": "no type"}]', b"null"])
+def test_content_that_is_no_list_of_blocks_can_be_compared(store: weft.Store, payload: bytes) -> None:
+    """T-16: whoever wrote the frame by hand; nothing stops for it."""
+    odd = "0298v1n0c5h2t7d9k4m6p8r1s"
+    store.import_frames([(frame_of(odd, content_type="application/json"), payload)])
+
+    assert not store.diff(store.add_turn("plain").id, odd).is_empty
+
+
+def test_what_is_no_message_is_not_left_out_in_silence(store: weft.Store) -> None:
+    with pytest.raises(UsageError, match="not str"):
+        store.import_messages(["said"])  # type: ignore[list-item]

@@ -27,7 +27,7 @@ def conversation(store: weft.Store) -> list[weft.Turn]:
     return [first, second, store.add_turn(result, json=True, continues=second.id)]
 
 
-def test_the_conversation_of_the_specification(store: weft.Store) -> None:
+def test_the_conversation_of_the_specification_becomes_its_context(store: weft.Store) -> None:
     """R-6, R-7, R-8: section 4's Context."""
     turns = conversation(store)
 

@@ -116,6 +116,23 @@ def test_a_purged_text_is_gone_from_every_file(sqlite_store: weft.Store, size: i
     assert sqlite_store.fsck() == []
 
 
+def test_the_file_of_a_purged_text_is_overwritten_before_it_is_removed(
+    sqlite_store: weft.Store, tmp_path: Path
+) -> None:
+    """K-09: what is only unlinked can be found on the disk again; here through another name of the same bytes."""
+    sqlite_store.add_turn("L" * 150_000 + SECRET)
+    folder = sqlite_store.frames.folder
+    assert folder is not None
+    [file] = (Path(folder) / "content").iterdir()
+    witness = tmp_path / "witness"
+    witness.hardlink_to(file)
+
+    sqlite_store.purge(text=SECRET)
+
+    assert not file.exists()
+    assert witness.read_bytes().strip(b"\0") == b""
+
+
 def test_what_waits_to_be_stored_is_purged_too(tmp_path: Path) -> None:
     """K-09, D-10: the spool holds what was said while the store was locked, until it is next opened."""
     store = weft.open_store(tmp_path / "store", busy_seconds=0.05)

@@ -75,6 +75,17 @@ def test_a_tree_of_an_empty_store_is_empty(store: weft.Store) -> None:
         ([{"type": "tool_use", "name": "dig", "input": [1]}], "calls dig([1])"),
         ([{"type": "tool_result", "name": "dig", "content": [{"type": "text", "text": "ok"}]}], "dig answered: ok"),
         ([{"type": "tool_result", "is_error": True, "content": "no"}], "tool failed: no"),
+        (
+            [{"type": "tool_use", "name": "dig", "input": {"m": 3}}, {"type": "tool_use", "name": "fill"}],
+            "calls dig(m=3), fill()",
+        ),
+        (
+            [
+                {"type": "tool_result", "name": "dig", "content": "ok"},
+                {"type": "tool_result", "name": "fill", "is_error": True, "content": "no"},
+            ],
+            "dig answered: ok; fill failed: no",
+        ),
         ([{"type": "image"}, {"type": "new"}, {"type": "image"}], "[image, new]"),
         ([{"type": "text", "text": " "}], "[empty text]"),
         ([17], "[?]"),

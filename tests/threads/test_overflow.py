@@ -82,3 +82,19 @@ def test_a_text_is_found_at_any_place(sqlite_store: weft.Store, size: int) -> No
 
     assert sqlite_store.overflow.holding(wanted) == [ref.id]
     assert sqlite_store.overflow.holding("zz") == []
+
+
+def test_d22_damage_in_a_long_result_is_found(sqlite_store: weft.Store) -> None:
+    """D-22, B-03: fsck names the blob that is not what it was, and no other."""
+    _, damaged = cut(sqlite_store, "water " * 100)
+    cut(sqlite_store, "tides " * 100)
+    clean = list(sqlite_store.fsck())
+    place = sqlite_store.overflow.folder / f"{damaged.id}.blob"
+    content = bytearray(place.read_bytes())
+    content[3] ^= 1
+    place.write_bytes(content)
+
+    problems = sqlite_store.fsck()
+
+    assert clean == []
+    assert [(problem.kind, problem.subject) for problem in problems] == [("blob", damaged.id)]

@@ -203,6 +203,33 @@ def test_any_other_form_of_continues_is_an_error(store: weft.Store, value: objec
         store.import_frames([(frame_of(HAND, continues=value), b"x")])
 
 
+def test_frames_given_twice_are_taken_in_once(store: weft.Store) -> None:
+    """T-1: in one import as in two; the first of an id is the one that stays."""
+    frames = [(frame_of(HAND), b"first"), (frame_of(HAND.upper()), b"second")]
+
+    assert (store.import_frames(frames), store.import_frames(frames)) == (1, 0)
+    assert texts(store.resolve(HAND)["messages"]) == ["first"]
+
+
+def test_content_that_is_not_what_its_frame_names_is_refused(store: weft.Store) -> None:
+    """T-3: nor is a frame taken in without the content it names."""
+    frame = {**frame_of(HAND), "hash": ids.content_address(b"said")}
+
+    with pytest.raises(BlobIntegrityError, match=HAND):
+        store.import_frames([(frame, b"forged")])
+    with pytest.raises(UsageError, match="is not given with it"):
+        store.import_frames([(frame, None)])
+    assert store.import_frames([(frame, b"said")]) == 1
+
+
+@pytest.mark.parametrize("turn_id", ["z" * 25, "f5lxx1zz5pnorynqglhzmsp33"])
+def test_an_id_that_leaves_no_room_for_others_is_refused(store: weft.Store, turn_id: str) -> None:
+    """T-8: ids grow, so the greatest there can be would be the last; T-5: and a greater one is none."""
+    with pytest.raises(UsageError, match="no id would be left"):
+        store.import_frames([(frame_of(turn_id), b"x")])
+    assert store.add_turn("still").id
+
+
 def test_unknown_meta_is_kept(store: weft.Store) -> None:
     """T-14: whatever else a frame says."""
     meta = {"role": "user", "colour": {"deep": [1, 2.5, None, "\0", "\ud800"]}, "continues": None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ import weft
 from weft.blobs import InMemoryBlobStore
 from weft.canon import UNTIMED, Entry, Message, Part, Session, Transcript, Usage
 from weft.errors import BookmarkConflictError
-from weft.threads import import_transcript, transcript_of
+from weft.threads import Incoming, import_transcript, import_transcripts, transcript_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -120,3 +121,28 @@ def test_an_empty_transcript_is_nothing(sqlite_store: weft.Store) -> None:
     done = taken(sqlite_store, Transcript(session=replace(Session(), title="Empty")), "tides")
 
     assert (done.heads, done.ends, done.new_turns) == ({}, [], 0)
+
+
+def test_many_conversations_are_stored_in_one_write_or_none_at_all(
+    sqlite_store: weft.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk is waited for once, not once for every conversation and once for every name."""
+    writes: list[object] = []
+    write = sqlite_store.frames.write
+
+    def counting(work: Any) -> Any:
+        writes.append(work)
+        return write(work)
+
+    monkeypatch.setattr(sqlite_store.frames, "write", counting)
+    given = [
+        Incoming(Transcript.of([said("user", f"Tide {n}?"), said("assistant", "High.")]), InMemoryBlobStore(), "tides")
+        for n in range(50)
+    ]
+
+    done = import_transcripts(sqlite_store, given)
+    again = import_transcripts(sqlite_store, given[:1])
+
+    assert (len(writes), sum(each.new_turns for each in done)) == (1, 100)
+    assert [*done[0].heads, *done[49].heads] == ["tides", "tides-50"]
+    assert (again[0].heads, again[0].ends, again[0].new_turns) == (done[0].heads, done[0].ends, 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from weft.threads.append import Addition
 from weft.threads.convert import TurnDraft, turns_from_messages
 from weft.threads.diff import ThreadDiff
-from weft.threads.documents import document_from
+from weft.threads.documents import document_from, sniff
 from weft.threads.editing import draft_of, edited_blocks
 from weft.threads.forget import Removal
 from weft.threads.leaks import Leak, scan_secrets
@@ -23,13 +23,20 @@ from weft.threads.listing import (
     threads_of,
 )
 from weft.threads.searching import SearchHit
-from weft.threads.transcripts import ImportedTranscript, import_transcript, transcript_of
+from weft.threads.transcripts import (
+    ImportedTranscript,
+    Incoming,
+    import_transcript,
+    import_transcripts,
+    transcript_of,
+)
 from weft.threads.tree import TreeNode, tree_of
 from weft.threads.turn import Thread, Turn, first_words
 
 __all__ = [
     "Addition",
     "ImportedTranscript",
+    "Incoming",
     "Leak",
     "LogEntry",
     "Removal",
@@ -48,10 +55,12 @@ __all__ = [
     "first_words",
     "gist_of_blocks",
     "import_transcript",
+    "import_transcripts",
     "log_of",
     "open_store",
     "scan_secrets",
     "short_length",
+    "sniff",
     "threads_of",
     "transcript_of",
     "tree_of",

@@ -15,9 +15,9 @@ from weft.errors import BookmarkConflictError, InvalidContentError, UsageError
 from weft.ids import is_turn_id
 from weft.store import JSON_TYPE, TURN, Columns, Draft, Flag, FrameReader, FrameWriter, Spot, address_of
 from weft.threads.blocks import blocks_from
-from weft.threads.headish import Headish, check_bookmark_name, find, find_all
+from weft.threads.headish import Headish, as_list, check_bookmark_name, find, find_all
 
-__all__ = ["Addition", "Stored", "add", "addition_from"]
+__all__ = ["ROLES", "Addition", "Stored", "add", "addition_from", "check_move"]
 
 ROLES = ("user", "assistant", "system")
 
@@ -85,7 +85,7 @@ def addition_from(
     return Addition(
         payload,
         role or "user",
-        () if continues is None else (continues,) if isinstance(continues, str) else list(continues),
+        () if continues is None else (continues,) if isinstance(continues, str) else as_list(continues),
         _flag(respond, "respond"),
         options,
         None if bookmark is None else check_bookmark_name(bookmark),
@@ -156,9 +156,11 @@ def _inherited(writer: FrameReader, turn: Addition, last: Spot) -> str | None:
     A turn may have got a second name by hand (`set_bookmark`); then the one it was called by is the one carried on.
     """
     name = turn.continues[-1] if turn.continues and not turn.respond else ""
-    # The name may be a recorded request's, which nothing carries on.
-    if name and not is_turn_id(name) and (name == last.head or writer.bookmark_spot(name) is not None):
-        return name
+    if name and not is_turn_id(name):
+        # It may also be a recorded request's name, which nothing carries on, or that of a turn listed before.
+        holder = None if name == last.head else writer.bookmark_spot(name)
+        if name == last.head or (holder is not None and holder.seq == last.seq):
+            return name
     return last.head if last.head_is_kept else None
 
 

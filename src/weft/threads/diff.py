@@ -86,6 +86,6 @@ def _records(turns: Sequence[TurnRow]) -> tuple[dict[str, Any], ...]:
 
 
 def _tools(turns: Sequence[TurnRow]) -> set[str]:
-    return {
-        str(block.get("name")) for turn in turns for block in blocks_of(turn) or () if block.get("type") == "tool_use"
-    }
+    # Whoever wrote a frame by hand may have listed something else.
+    blocks: list[Any] = [block for turn in turns for block in blocks_of(turn) or ()]
+    return {str(block.get("name")) for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"}

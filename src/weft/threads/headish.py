@@ -14,7 +14,7 @@ from weft.errors import TurnNotFoundError, UnknownBookmarkError, UsageError
 from weft.ids import is_turn_id, normal_id
 from weft.store import FrameReader, Spot, capture_of, captures_like, is_storable
 
-__all__ = ["Headish", "as_list", "check_bookmark_name", "find", "find_all", "find_by_prefix"]
+__all__ = ["Headish", "as_list", "check_bookmark_name", "find", "find_all", "find_by_prefix", "unknown"]
 
 Headish = str
 _LONGEST_NAME = 256
@@ -91,10 +91,14 @@ def find_by_prefix(store: FrameReader, text: str) -> Spot:
 
 
 def as_list(headish: Headish | Sequence[Headish] | None) -> list[Headish]:
-    """Take one headish, several, or none."""
+    """Take one headish, several, or none; anything else is invalid [T-13]."""
     if headish is None:
         return []
-    return [headish] if isinstance(headish, str) else list(headish)
+    if isinstance(headish, str):
+        return [headish]
+    if not isinstance(headish, (list, tuple)):
+        raise UsageError(f"invalid: {type(headish).__name__}; a turn id, a bookmark, or a list of them is needed")
+    return list(headish)
 
 
 def check_bookmark_name(name: object) -> str:

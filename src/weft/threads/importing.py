@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft import jsontext
 from weft.blobs import BlobStore
 from weft.canon import Message
-from weft.errors import BookmarkConflictError, InvalidContentError, UsageError
-from weft.ids import is_turn_id, normal_id
-from weft.store import JSON_TYPE, TURN, Draft, FrameStore, FrameWriter, Spot
+from weft.errors import BlobIntegrityError, BookmarkConflictError, InvalidContentError, UsageError
+from weft.ids import content_address, is_turn_id, normal_id
+from weft.store import JSON_TYPE, TURN, Draft, FrameReader, FrameStore, FrameWriter, Spot
 from weft.threads.append import ROLES, check_move
 from weft.threads.blocks import blocks_from
 from weft.threads.bookmarks import point
 from weft.threads.convert import TurnDraft, turns_from_messages
 from weft.threads.headish import Headish, check_bookmark_name, find
 
-__all__ = ["continues_of", "import_frames", "import_messages"]
+__all__ = ["Chain", "add_chain", "continues_of", "import_frames", "import_messages", "prepared", "stored"]
+
+_LAST_ID = "f5lxx1zz5epymff6c7g53tq0w"  # of the last millisecond but one that an id can name, in the year 10889
 
 
 def import_messages(
@@ -41,57 +43,83 @@ def import_messages(
     """
     if bookmark is not None:
         check_bookmark_name(bookmark)
+    chain = prepared(messages, blobs, facts)
+    if bookmark is None and (known := stored(store, chain, parent)) is not None:
+        return known
+    return store.write(lambda writer: add_chain(writer, chain, parent, bookmark))
+
+
+class Chain(NamedTuple):
+    """Messages made ready: what each turn is to hold, and what those that may be there already are found by."""
+
+    drafts: Sequence[TurnDraft]
+    payloads: Sequence[bytes]
+    wanted: Sequence[tuple[str, bytes]]
+
+
+def prepared(
+    messages: Iterable[Message | Mapping[str, Any]],
+    blobs: BlobStore | None = None,
+    facts: Sequence[Mapping[str, Any]] | None = None,
+) -> Chain:
+    """Make messages ready to be stored, which may take long, before the store is asked to wait."""
     drafts = _drafts(list(messages), blobs)
     for draft, said in zip(drafts, facts or (), strict=facts is not None):
         if said:
             draft.extra["message"] = {**draft.extra.get("message", {}), **said}
     payloads = [jsontext.dumps(draft.blocks) for draft in drafts]
-    digests = [hashlib.sha256(payload).digest() for payload in payloads]
-    wanted = [(draft.role, digest) for draft, digest in zip(drafts, digests, strict=True)]
+    wanted = [(draft.role, hashlib.sha256(payload).digest()) for draft, payload in zip(drafts, payloads, strict=True)]
     for index, draft in enumerate(drafts):
         if draft.cache or draft.extra.keys() - {"message", "annotation"}:
             wanted = wanted[:index]  # such a turn says more than its content, so it is never taken for another
             break
-
-    def write(writer: FrameWriter) -> list[str]:
-        start = None if parent is None else find(writer, parent)
-        found = writer.matching_chain(None if start is None else start.seq, wanted)
-        above = _alike(writer, writer.spots_at(found), drafts)
-        ids = [spot.id for spot in above]
-        last: Spot | None = above[-1] if above else start
-        for number in range(len(ids), len(drafts)):
-            draft = drafts[number]
-            parents = [] if last is None else [last]
-            meta: dict[str, Any] = {"role": draft.role, "content_type": JSON_TYPE, "options": {}}
-            head = last.head if last is not None and last.head_is_kept else None
-            if number == len(drafts) - 1 and bookmark is not None:
-                check_move(writer, bookmark, parents, may_move=False)
-                head = bookmark
-            if head is not None:
-                meta["head"] = head
-            meta["continues"] = [spot.id for spot in parents]
-            if draft.cache:
-                meta["cache"] = True
-            meta.update(draft.extra)
-            turn_id, _, _ = writer.append(Draft(TURN, meta, payloads[number], parents))
-            ids.append(turn_id)
-            last = writer.spots([turn_id])[0]
-        if bookmark is not None and last is not None and last.head != bookmark:
-            holder = writer.bookmark_spot(bookmark)
-            if holder is not None and holder.seq != last.seq:
-                raise BookmarkConflictError(f"bookmark {bookmark!r} is on turn {holder.id}, another branch")
-            point(writer, bookmark, last.seq, last.id)
-        return ids
-
-    known = store.matching_chain(None if parent is None else find(store, parent).seq, wanted)
-    if len(known) == len(drafts) and bookmark is None:
-        there = _alike(store, store.spots_at(known), drafts)
-        if len(there) == len(drafts):
-            return [spot.id for spot in there]
-    return store.write(write)
+    return Chain(drafts, payloads, wanted)
 
 
-def _alike(reader: FrameStore | FrameWriter, spots: Sequence[Spot], drafts: Sequence[TurnDraft]) -> list[Spot]:
+def stored(reader: FrameReader, chain: Chain, parent: Headish | None = None) -> list[str] | None:
+    """Give the turns of a chain if all of them are there, after `parent`; else None."""
+    known = reader.matching_chain(None if parent is None else find(reader, parent).seq, chain.wanted)
+    if len(known) < len(chain.drafts):
+        return None
+    there = _alike(reader, reader.spots_at(known), chain.drafts)
+    return [spot.id for spot in there] if len(there) == len(chain.drafts) else None
+
+
+def add_chain(
+    writer: FrameWriter, chain: Chain, parent: Headish | None = None, bookmark: str | None = None
+) -> list[str]:
+    """Write what is not there yet of a chain; give the turn ids of all of it."""
+    start = None if parent is None else find(writer, parent)
+    found = writer.matching_chain(None if start is None else start.seq, chain.wanted)
+    above = _alike(writer, writer.spots_at(found), chain.drafts)
+    ids = [spot.id for spot in above]
+    last: Spot | None = above[-1] if above else start
+    for number in range(len(ids), len(chain.drafts)):
+        draft = chain.drafts[number]
+        parents = [] if last is None else [last]
+        meta: dict[str, Any] = {"role": draft.role, "content_type": JSON_TYPE, "options": {}}
+        head = last.head if last is not None and last.head_is_kept else None
+        if number == len(chain.drafts) - 1 and bookmark is not None:
+            check_move(writer, bookmark, parents, may_move=False)
+            head = bookmark
+        if head is not None:
+            meta["head"] = head
+        meta["continues"] = [spot.id for spot in parents]
+        if draft.cache:
+            meta["cache"] = True
+        meta.update(draft.extra)
+        turn_id, _, _ = writer.append(Draft(TURN, meta, chain.payloads[number], parents))
+        ids.append(turn_id)
+        last = writer.spots([turn_id])[0]
+    if bookmark is not None and last is not None and last.head != bookmark:
+        holder = writer.bookmark_spot(bookmark)
+        if holder is not None and holder.seq != last.seq:
+            raise BookmarkConflictError(f"bookmark {bookmark!r} is on turn {holder.id}, another branch")
+        point(writer, bookmark, last.seq, last.id)
+    return ids
+
+
+def _alike(reader: FrameReader, spots: Sequence[Spot], drafts: Sequence[TurnDraft]) -> list[Spot]:
     """Give the turns up to the first whose annotation is another than the one that is to be stored."""
     alike: list[Spot] = []
     for spot, draft in zip(spots, drafts, strict=False):
@@ -112,10 +140,12 @@ def _drafts(messages: Sequence[Message | Mapping[str, Any]], blobs: BlobStore | 
         return drafts
     if canonical:
         raise UsageError("messages are Messages or records with role and content, not both")
-    return [_draft(message) for message in messages if isinstance(message, Mapping)]
+    return [_draft(message) for message in messages]
 
 
-def _draft(record: Mapping[str, Any]) -> TurnDraft:
+def _draft(record: Any) -> TurnDraft:
+    if not isinstance(record, Mapping):
+        raise UsageError(f"messages are Messages or records with role and content, not {type(record).__name__}")
     role = record.get("role", "user")
     if role not in ROLES:
         raise UsageError(f"role is one of {', '.join(ROLES)}, not {role!r}")
@@ -135,12 +165,15 @@ def import_frames(store: FrameStore, frames: Iterable[tuple[Mapping[str, Any], b
     Nothing is required of them but an id: parents may be missing or come later, bookmarks may stand in `continues`,
     circles are possible. What leads nowhere is linked as soon as what it names arrives.
     """
-    checked = [(_checked(frame), payload) for frame, payload in frames]
+    checked: dict[str, tuple[dict[str, Any], bytes | None]] = {}
+    for given, payload in frames:
+        frame = _checked(given, payload)
+        checked.setdefault(frame["id"], (frame, payload))  # the first of an id is the one, as in the store
 
     def write(writer: FrameWriter) -> int:
-        known = writer.frames([frame["id"] for frame, _ in checked])
+        known = writer.frames(list(checked))
         count = 0
-        for (frame, payload), there in zip(checked, known, strict=True):
+        for (frame, payload), there in zip(checked.values(), known, strict=True):
             if there is not None:
                 continue
             entries = continues_of(frame["meta"], frame["id"]) if frame["topic"] == TURN else []
@@ -166,14 +199,21 @@ def continues_of(meta: Mapping[str, Any], frame_id: str) -> list[str]:
     raise InvalidContentError(f"turn {frame_id}: the value of continues is invalid: {value!r}")
 
 
-def _checked(frame: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(frame: Mapping[str, Any], payload: bytes | None) -> dict[str, Any]:
     frame_id, topic, meta = frame.get("id"), frame.get("topic"), frame.get("meta")
     if not isinstance(frame_id, str) or not is_turn_id(frame_id):
         raise UsageError(f"a frame's id has 25 letters and digits, not {frame_id!r}")
+    if normal_id(frame_id) > _LAST_ID:
+        raise UsageError(f"frame {frame_id}: no id would be left for turns after it")
     if not isinstance(topic, str) or not topic:
         raise UsageError(f"frame {frame_id} has no topic")
     if meta is not None and not isinstance(meta, Mapping):
         raise UsageError(f"frame {frame_id}: meta is {type(meta).__name__}, not an object")
+    address = frame.get("hash")
+    if address is not None and payload is None:
+        raise UsageError(f"frame {frame_id}: its content ({address}) is not given with it")
+    if address is not None and payload is not None and address != content_address(payload):
+        raise BlobIntegrityError(f"of frame {frame_id}", str(address), content_address(payload))
     return {"id": normal_id(frame_id), "topic": topic, "meta": dict(meta or {})}
 
 

@@ -386,8 +386,8 @@ class Store:
         return Overflow(folder / OVERFLOW)
 
     def fsck(self) -> Sequence[Problem]:
-        """Look for damage; an empty list is a clean bill."""
-        return self.frames.check()
+        """Look for damage, in long results of tools too; an empty list is a clean bill."""
+        return [*self.frames.check(), *self.overflow.check()]
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Copy the store, as of one moment, while others write."""

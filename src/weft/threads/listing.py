@@ -149,20 +149,23 @@ def _gist(row: TurnRow) -> str:
 
 
 def gist_of_blocks(blocks: Sequence[Any], width: int = _GIST) -> str:
-    """Say on one line what blocks hold: the first text, else what was called or answered."""
+    """Say on one line what blocks hold: the first text, else all that was called or answered."""
+    calls: list[str] = []
+    results: list[str] = []
     for block in blocks:
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
                 return first_words(text, width)
-    for block in blocks:
-        match block:
             case {"type": "tool_use" | "server_tool_use", "name": name, **rest}:
-                return first_words(f"calls {name}({_arguments(rest.get('input'))})", width)
+                calls.append(f"{name}({_arguments(rest.get('input'))})")
             case {"type": "tool_result", **rest}:
                 outcome = "failed" if rest.get("is_error") is True else "answered"
                 said = rest.get("content")
                 text = gist_of_blocks(said, width) if isinstance(said, list) and said else str(said or "")
-                return first_words(f"{rest.get('name') or 'tool'} {outcome}: {text}", width)
+                results.append(f"{rest.get('name') or 'tool'} {outcome}: {text}")
+    told = [*([f"calls {', '.join(calls)}"] if calls else []), *results]
+    if told:
+        return first_words("; ".join(told), width)
     kinds = dict.fromkeys(str(block.get("type")) if isinstance(block, Mapping) else "?" for block in blocks)
     return "[empty text]" if list(kinds) == ["text"] else f"[{', '.join(kinds)}]"
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft import jsontext
 from weft.blobs import BlobEntry, FileBlobStore
+from weft.errors import StoreError
+from weft.store import Problem
 
 if TYPE_CHECKING:
     from weft.threads.library import Store
 
-__all__ = ["Overflow"]
+__all__ = ["Overflow", "named_in"]
 
 _NAMED = re.compile(r"kept as blob ([0-9a-f]{32})\b")
 _MENTIONED = '"kept as blob"'
@@ -42,6 +45,23 @@ class Overflow:
         """Find a blob by its name, or the beginning of one that only one has."""
         found = [entry for entry in self._entries() if entry.ref.id.startswith(blob_id)]
         return found[0] if len(found) == 1 else None
+
+    def contents(self) -> dict[str, Iterator[bytes]]:
+        """Give every blob by its name, to be read piece by piece, once."""
+        if not self.folder.is_dir():
+            return {}
+        blobs = self.open()
+        return {entry.ref.id: blobs.read_chunks(entry.ref) for entry in blobs.list_blobs()}
+
+    def check(self) -> list[Problem]:
+        """Name the blobs that are not what they were [B-03]."""
+        problems = []
+        for name, pieces in self.contents().items():
+            try:
+                deque(pieces, maxlen=0)
+            except (StoreError, OSError) as error:
+                problems.append(Problem("blob", name, f"blob {name}: {error}"))
+        return problems
 
     def forget(self, ids: Iterable[str]) -> int:
         """Remove blobs; give how many there were."""

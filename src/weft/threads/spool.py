@@ -14,7 +14,7 @@ from weft.errors import UsageError, WeftError
 from weft.ids import new_id
 from weft.threads.append import Addition
 
-__all__ = ["put", "rewrite", "take_in"]
+__all__ = ["Change", "put", "rewrite", "take_in"]
 
 Change = Callable[[dict[str, Any], bytes | None], tuple[dict[str, Any], bytes | None]]
 

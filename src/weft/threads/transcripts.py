@@ -10,21 +10,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import EMPTY, Entry, Message, Session, Transcript, Usage, thaw, write_block
-from weft.errors import BookmarkConflictError, UnknownBookmarkError
+from weft.errors import BookmarkConflictError
 from weft.ids import id_time, is_turn_id
-from weft.store import TurnRow
-from weft.threads import importing
+from weft.store import FrameReader, FrameWriter, TurnRow
+from weft.threads import importing, resolve
 from weft.threads.blocks import extra_of
+from weft.threads.bookmarks import point
 from weft.threads.convert import messages_from_turn
+from weft.threads.headish import check_bookmark_name, find
 
 if TYPE_CHECKING:
     from weft.threads.library import Store
 
-__all__ = ["ImportedTranscript", "import_transcript", "transcript_of"]
+__all__ = ["ImportedTranscript", "Incoming", "import_transcript", "import_transcripts", "transcript_of"]
 
 _USAGE = ("input_tokens", "output_tokens", "total_tokens")
 
@@ -39,42 +41,96 @@ class ImportedTranscript:
     dropped: list[str] = field(default_factory=list)
 
 
+class Incoming(NamedTuple):
+    """A transcript to be stored. `bookmark` goes on its current end, and before the names it has for others."""
+
+    transcript: Transcript
+    blobs: BlobStore
+    bookmark: str | None = None
+
+
 def import_transcript(
     store: Store, transcript: Transcript, *, blobs: BlobStore, bookmark: str | None = None
 ) -> ImportedTranscript:
-    """Store every branch. `bookmark` goes on the current end, and before the names that the transcript has for others.
+    """Store every branch of a transcript."""
+    return import_transcripts(store, [Incoming(transcript, blobs, bookmark)])[0]
+
+
+def import_transcripts(store: Store, given: Sequence[Incoming]) -> list[ImportedTranscript]:
+    """Store every branch of each, all in one write, or nothing: an export of thousands waits for the disk a few times.
 
     A name that someone has taken elsewhere since is left to them, and another is made up.
     """
-    report = ImportedTranscript()
-    turns: dict[str, str] = {}
-    latest = store.frames.latest_turn_id() or ""
-    new: set[str] = set()
-    for names, path in transcript.paths():
-        messages, facts, ends = [], [], []
-        called: dict[str, str] = {}
-        for entry in path:
-            message = _storable(entry, report, called)
-            messages.append(message)
-            facts.append(_facts(entry))
-            ends.append(entry.id)
-        ids = importing.import_messages(store.frames, messages, blobs=blobs, facts=facts)
-        turns.update(zip(ends, ids, strict=True))
-        new.update(turn_id for turn_id in ids if turn_id > latest)  # ids only grow
-        if not ids:
-            continue
-        report.ends.append(ids[-1])
-        if bookmark is not None:
-            is_current = path[-1].id == transcript.current
-            wanted = [bookmark] if is_current else []
-            wanted += [f"{bookmark}/{name}" for name in names]
-            for name in wanted:
-                report.heads[_named(store, _bookmark(name), ids[-1], turns)] = ids[-1]
-    report.new_turns = len(new)
-    return report
+    ready = [_Ready.of(each) for each in given]
+    if all(each.is_stored(store.frames) for each in ready):
+        return [each.report for each in ready]
+    return store.frames.write(lambda writer: [each.write(writer) for each in ready])
 
 
-def _storable(entry: Entry, report: ImportedTranscript, called: dict[str, str]) -> Message:
+@dataclass(slots=True)
+class _Ready:
+    """A transcript whose branches only have to be written."""
+
+    given: Incoming
+    branches: list[tuple[tuple[str, ...], tuple[Entry, ...], importing.Chain]]
+    dropped: list[str]
+    report: ImportedTranscript
+
+    @classmethod
+    def of(cls, given: Incoming) -> _Ready:
+        dropped: list[str] = []
+        branches = []
+        for names, path in given.transcript.paths():
+            called: dict[str, str] = {}
+            messages = [_storable(entry, dropped, called) for entry in path]
+            chain = importing.prepared(messages, given.blobs, [_facts(entry) for entry in path])
+            branches.append((names, path, chain))
+        return cls(given, branches, dropped, ImportedTranscript(dropped=dropped))
+
+    def is_stored(self, reader: FrameReader) -> bool:
+        """Tell whether there is nothing to write; then the report is made."""
+        report = ImportedTranscript(dropped=self.dropped)
+        for names, path, chain in self.branches:
+            ids = importing.stored(reader, chain)
+            if ids is None:
+                return False
+            if ids:
+                report.ends.append(ids[-1])
+            for name in self._wanted(names, path) if ids else ():
+                holder = reader.bookmark_spot(name)
+                if holder is None or holder.id != ids[-1]:
+                    return False
+                report.heads[name] = ids[-1]
+        self.report = report
+        return True
+
+    def write(self, writer: FrameWriter) -> ImportedTranscript:
+        """Write what is not there yet."""
+        report = ImportedTranscript(dropped=self.dropped)
+        turns: set[str] = set()
+        new: set[str] = set()
+        latest = writer.latest_turn_id() or ""
+        for names, path, chain in self.branches:
+            ids = importing.add_chain(writer, chain)
+            turns.update(ids)
+            new.update(turn_id for turn_id in ids if turn_id > latest)  # ids only grow
+            if ids:
+                report.ends.append(ids[-1])
+            for name in self._wanted(names, path) if ids else ():
+                report.heads[_named(writer, name, ids[-1], turns)] = ids[-1]
+        report.new_turns = len(new)
+        return report
+
+    def _wanted(self, names: Sequence[str], path: Sequence[Entry]) -> list[str]:
+        """Give the bookmarks that the end of a branch is to have."""
+        bookmark = self.given.bookmark
+        if bookmark is None:
+            return []
+        is_current = path[-1].id == self.given.transcript.current
+        return [_bookmark(each) for each in (*([bookmark] if is_current else ()), *(f"{bookmark}/{n}" for n in names))]
+
+
+def _storable(entry: Entry, dropped: list[str], called: dict[str, str]) -> Message:
     """Give a message as a turn can hold it; parts that have no form there are left out and told.
 
     A result is given the name of the tool that was `called`. Hints for caching stay behind: they say nothing of the
@@ -101,7 +157,7 @@ def _storable(entry: Entry, report: ImportedTranscript, called: dict[str, str]) 
                 else write_block(part, entry.blobs, provider=message.provider)
             )
             if block is None or isinstance(block, str):
-                report.dropped.append(f"{entry.id}.parts[{p}]: {block or f'{part.type} has no form in a turn'}")
+                dropped.append(f"{entry.id}.parts[{p}]: {block or f'{part.type} has no form in a turn'}")
                 continue
         kept.append(part)
     return Message(message.role, kept, message.id, message.provider, None, message.timestamp)
@@ -128,21 +184,19 @@ def _bookmark(name: str) -> str:
     return f"{name}-" if is_turn_id(name) else name
 
 
-def _named(store: Store, name: str, turn_id: str, turns: Mapping[str, str]) -> str:
+def _named(writer: FrameWriter, name: str, turn_id: str, turns: set[str]) -> str:
     """Put a name on a turn; give the name it got. One that is ours (on a turn of this file) moves along."""
+    check_bookmark_name(name)
     for attempt in range(1, 100):
         candidate = name if attempt == 1 else f"{name}-{attempt}"
-        try:
-            holder = store.find(candidate)
-        except UnknownBookmarkError:
-            holder = None
-        if holder == turn_id:
+        holder = writer.bookmark_spot(candidate)
+        if holder is not None and holder.id == turn_id:
             return candidate
-        ours = holder is None or holder in turns.values()
-        if not ours and turn_id in {frame.id for frame in store.ctx(holder)}:
+        ours = holder is None or holder.id in turns
+        if holder is not None and not ours and turn_id in {frame.id for frame in resolve.raw(writer, [holder])}:
             return candidate  # continued here since: it leads to more than the file has
         if ours:
-            store.set_bookmark(candidate, turn_id, move=True)
+            point(writer, candidate, find(writer, turn_id).seq, turn_id)
             return candidate
     raise BookmarkConflictError(f"there are a hundred bookmarks called {name!r} already")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from weft.ids import id_time
@@ -95,6 +95,16 @@ class Turn:
     def time(self) -> datetime:
         """When the turn was stored."""
         return id_time(self.id)
+
+    @property
+    def said_at(self) -> datetime | None:
+        """When it was said, of a turn that was brought in from elsewhere and has it written down."""
+        message = self.meta.get("message")
+        try:
+            moment = datetime.fromisoformat(message["timestamp"]) if isinstance(message, Mapping) else None
+        except (KeyError, TypeError, ValueError):
+            return None
+        return moment if moment is None or moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
     @property
     def parents(self) -> list[Turn]:
