@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Install the real components that tests use: the reference MCP servers into .mcp-servers/ with npm, by their lock file;
+# inspect-ai into .tools/inspect-ai/ with uv, by its own, for it cannot share our environment;
 # PostgreSQL, Chromium, strace and gcc where that is possible: as root, with apt.
 # Elsewhere they are looked for on the PATH by the tests, which say so when they must skip. Never fails by itself:
 # whether a missing component is an error is decided by WEFT_TEST_REQUIRE (tests/support/components.py).
@@ -15,6 +16,19 @@ if command -v npm >/dev/null && ! cmp --silent "$locked" .mcp-servers/package-lo
     if ! npm ci --prefix .mcp-servers --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; then
         rm -f .mcp-servers/package-lock.json # to be tried again
         echo "provision: npm could not install the reference MCP servers; tests that need them will skip" >&2
+    fi
+fi
+
+locked=tests/support/inspect/requirements.txt
+if [ -x .tools/bin/uv ] && ! cmp --silent "$locked" .tools/inspect-ai/requirements.txt; then
+    echo "provision: installing inspect-ai into .tools/inspect-ai/"
+    python=.venv/bin/python
+    [ -x "$python" ] || python=python3
+    if .tools/bin/uv venv --quiet --clear --python "$python" .tools/inspect-ai &&
+        .tools/bin/uv pip sync --quiet --python .tools/inspect-ai/bin/python "$locked"; then
+        cp "$locked" .tools/inspect-ai/
+    else
+        echo "provision: inspect-ai could not be installed; tests that need it will skip" >&2
     fi
 fi
 

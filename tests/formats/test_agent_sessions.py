@@ -372,7 +372,7 @@ def test_a_pi_session_is_a_tree_whose_other_entries_stand_for_their_parents() ->
         ("6", "5", "user", ["image"]),
     ]
     assert transcript.entries[1].finish_reason == "tool_calls"
-    assert transcript.entries[2].message.parts[0].json == {"is_error": True}
+    assert transcript.entries[2].message.parts[0].provider_raw == {"is_error": True}
     assert len(transcript.strays) == 2
     assert guess(session) is kind
 

@@ -102,6 +102,7 @@ SAMPLES: dict[str, Any] = {
     "openai-finetuning": [json.loads(owners.written("openai-finetuning"))],
     "sharegpt": [json.loads(owners.written("sharegpt"))],
     "atif": [json.loads(owners.written("atif"))],
+    "inspect": json.loads(owners.written("inspect")),
     "otel": [json.loads(owners.written("otel"))],
     "har": json.loads(
         captures.har(captures.entry("https://x/v1/messages", captures.REQUEST, {"text": json.dumps(captures.RESPONSE)}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,3 +106,31 @@ def test_a_stream_caught_raw_is_put_together() -> None:
     transcript = format_by_name("claude-trace").load(json.dumps({"request": request, "response": response}))
 
     assert [part.text for part in transcript.entries[-1].message.parts] == ["Hello."]
+
+
+LONG = {**REQUEST, "system": "Be brief. " * 50_000}
+RECORD = {"id": "q1", "timestamp": "2026-01-01T00:00:00Z", "duration_ms": 5, "request": LONG, "response": RESPONSE}
+PAIR = {
+    "request": {"timestamp": 1.0, "method": "POST", "url": "https://x/v1/messages", "headers": {}, "body": LONG},
+    "response": {"timestamp": 2.0, "status_code": 200, "headers": {}, "body": RESPONSE},
+    "logged_at": "2026-01-01T00:00:02Z",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        (json.dumps(RECORD) + "\n", "t.jsonl", "trace"),
+        (json.dumps([RECORD], indent=1), "t.json", "trace"),
+        ("no record\n[1]\n" + json.dumps({**RECORD, "request": REQUEST}) + "\n", "t.jsonl", "trace"),
+        ("no record\n" + json.dumps(RECORD) + "\n", "t.jsonl", "trace"),
+        (json.dumps(PAIR) + "\n", "log.jsonl", "claude-trace"),
+    ],
+    ids=["lines", "a list", "a bad first line", "a bad first line and a long one", "claude-trace"],
+)
+def test_a_capture_is_known_however_long_its_first_request_is(text: str, name: str, kind: str, tmp_path: Path) -> None:
+    """J-08: an agent's first request, tools and instructions included, is longer than any look at a file."""
+    path = tmp_path / name
+    path.write_text(text)
+
+    assert guess(path) is format_by_name(kind)

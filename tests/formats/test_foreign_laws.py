@@ -13,7 +13,7 @@ from tests.formats.test_laws import transcript_of
 from tests.support.transcripts import transcripts
 from weft.canon import Transcript
 from weft.errors import CodecError
-from weft.formats import Format, format_by_name, unaccounted
+from weft.formats import Format, format_by_name, lockstep, proof, unaccounted
 
 WRITTEN = (
     "claude-code",
@@ -24,6 +24,7 @@ WRITTEN = (
     "openai-finetuning",
     "sharegpt",
     "atif",
+    "inspect",
     "otel",
 )
 KINDS = [format_by_name(name) for name in WRITTEN]
@@ -42,6 +43,23 @@ def test_the_account_explains_every_difference_and_a_second_trip_makes_none(
 
     assert unaccounted(given_one, once, ledger.losses) == []
     assert (kind.load(again), second.losses) == (once, [])
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+@settings(max_examples=25)
+@given(given_one=transcripts())
+def test_a_session_that_is_read_back_while_it_is_written_has_as_true_an_account(
+    name: str, given_one: Transcript
+) -> None:
+    """The second law, for sessions too long to be held: entries are lined up in windows."""
+    kind = format_by_name(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proof, "HELD_PIECES", 1)
+        patch.setattr(lockstep, "WINDOW", 3)
+        written, ledger = kind.dump(given_one, places=None)
+    once = kind.load(written)
+
+    assert unaccounted(given_one, once, ledger.losses) == []
 
 
 @pytest.mark.soak
@@ -93,7 +111,7 @@ def check_corpus(chosen: list[Any]) -> int:
 
 @pytest.mark.corpus
 def test_recorded_conversations_become_files_of_other_tools() -> None:
-    chosen = random.Random(9).sample(exchanges(), 24)  # noqa: S311 - a sample of tests, not a secret
+    chosen = random.Random(9).sample(exchanges(), 24)
 
     assert check_corpus(chosen) > 12
 

@@ -393,3 +393,11 @@ def test_the_blobs_of_all_entries_are_one_store() -> None:
     assert not blobs.has_blob(gone)
     with pytest.raises(BlobNotFoundError):
         blobs.get_blob(gone)
+
+
+@pytest.mark.parametrize(
+    ("spelt", "name"),
+    [("Claude.ai", "claude-ai"), ("claude_code", "claude-code"), ("UI-Message", "uimessage"), ("jsonl", "ndjson")],
+)
+def test_a_format_is_found_however_its_name_is_spelt(spelt: str, name: str) -> None:
+    assert format_by_name(spelt).name == name

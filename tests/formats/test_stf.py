@@ -47,7 +47,7 @@ def said(text: str, **options: Any) -> list[dict[str, Any]]:
     return messages
 
 
-def test_the_example_of_the_specification() -> None:
+def test_the_example_of_the_specification_is_read_as_it_says() -> None:
     assert decode(EXAMPLE) == {
         "metadata": {"title": "Harbour watch", "crew": 3},
         "messages": [

@@ -20,7 +20,7 @@ from tests.support.transcripts import transcripts
 from tests.support.wire_messages import wire_messages
 from weft.canon import Entry, Message, Opening, Part, Stray, Transcript, gather
 from weft.errors import CodecError, UsageError
-from weft.formats import Ledger, Source, convert, converting, format_by_name, guess, jsonfeed
+from weft.formats import Ledger, Source, convert, converting, format_by_name, guess, jsonfeed, proof
 from weft.formats.flatten import flattened
 from weft.formats.jsonfeed import JsonFeed, keys_of
 from weft.formats.wiremessages import MessageReader, is_usual
@@ -299,6 +299,37 @@ def test_converting_holds_no_more_than_a_few_messages(tmp_path: Path) -> None:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         assert peak < 8_000_000, kind
+
+
+@pytest.mark.parametrize("to", ["claude-code", "codex", "weft", "ndjson"])
+def test_a_session_of_any_length_is_converted_in_the_same_memory(to: str, tmp_path: Path) -> None:
+    """A session that is much longer takes no more, though it is read back while it is written."""
+    import tracemalloc
+
+    def lines(count: int) -> Iterator[bytes]:
+        for number in range(count):
+            role = "assistant" if number % 2 else "user"
+            message = {"role": role, "content": [{"type": "text", "text": "x" * 20_000}]}
+            names = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s"}
+            yield json.dumps({"type": role, **names, "cwd": "/", "message": message}).encode() + b"\n"
+
+    class Gone:
+        def write(self, data: bytes) -> None:
+            self.size = len(data)
+
+    peaks = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(converting, "HELD_BYTES", 1000)
+        patch.setattr(proof, "HELD_PIECES", 50)
+        for count in (150, 400):
+            (tmp_path / "session.jsonl").write_bytes(b"".join(lines(count)))
+            with Source.open(tmp_path / "session.jsonl") as source:
+                tracemalloc.start()
+                ledger = convert(source, Gone(), format_by_name(to), of=format_by_name("claude-code"))
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
+            assert ledger.kept["message"] == count
+    assert peaks[1] < peaks[0] + 1_500_000  # of five megabytes more
 
 
 def test_entries_that_are_late_are_like_any_other() -> None:

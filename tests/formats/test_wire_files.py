@@ -285,3 +285,17 @@ def test_a_session_beside_metadata_that_is_no_object_is_told_of() -> None:
 
     assert stdlib_json.loads(written) == {"metadata": [1, 2], "messages": []}
     assert {loss.place for loss in ledger.losses} == {"session.title", "session.extras.codex"}
+
+
+@pytest.mark.parametrize("name", ["json", "ndjson", "toml", "stf"])
+def test_a_name_that_is_no_text_is_left_out_and_told(name: str) -> None:
+    """Notes of a message may come from anywhere: what a wire message has no form for makes no message unwritable."""
+    kind = format_by_name(name)
+    note = Part("annotation", json={"name": [1]})
+    given_one = Transcript.of([Message("user", [Part("text", "hi"), note], timestamp=UNTIMED)])
+
+    data, ledger = kind.dump(given_one)
+
+    assert kind.load(data).entries[0].message.parts[0] == Part("text", "hi")
+    assert unaccounted(given_one, kind.load(data), ledger.losses) == []
+    assert ledger.losses

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,18 @@ def _mcp_servers() -> Path | None:
     return folder if shutil.which("node") and all((folder / name).exists() for name in wanted) else None
 
 
+def _inspect_ai() -> Path | None:
+    """The Python of the environment that inspect-ai has for itself (tools/provision.sh)."""
+    folder = PROJECT / ".tools" / "inspect-ai"
+    return folder / "bin" / "python" if (folder / "requirements.txt").exists() else None
+
+
+def _installed(name: str) -> Callable[[], Path | None]:
+    """Find a program beside this Python."""
+    place = Path(sys.executable).parent / name
+    return lambda: place if place.exists() else None
+
+
 def _program(name: str) -> Callable[[], Path | None]:
     """Find a program on the PATH."""
     return lambda: Path(found) if (found := shutil.which(name)) else None
@@ -76,6 +89,9 @@ COMPONENTS = {
     "postgres": Component(_postgres, "install it (apt-get install postgresql) or put initdb on the PATH"),
     "chromium": Component(_chromium, "install it (apt-get install chromium) or put it on the PATH"),
     "mcp-servers": Component(_mcp_servers, "install node and npm, then run tools/provision.sh"),
+    "mcp-server-git": Component(_installed("mcp-server-git"), "run make setup"),
+    "mcp-server-time": Component(_installed("mcp-server-time"), "run make setup"),
+    "inspect-ai": Component(_inspect_ai, "run make setup, then tools/provision.sh"),
     "strace": Component(_program("strace"), "install it (apt-get install strace)"),
     "gcc": Component(_program("gcc"), "install a C compiler (apt-get install gcc libc6-dev)"),
     "viewer": Component(_viewer, "install node and npm, then run make viewer"),

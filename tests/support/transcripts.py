@@ -63,12 +63,21 @@ awkward_texts = plain_text | st.lists(_lines, max_size=5).map("\n".join)
 _payloads = st.sampled_from([b"", b"\x89PNG", b"%PDF-1.4", b"abc"])
 
 
-def _blob(data: bytes) -> Any:
-    return InMemoryBlobStore(hashed=True).put_blob(data, media_type="image/png", kind="image")
+_media = st.sampled_from(
+    ["image/png", "image/png", "image/bmp", "audio/wav", "audio/ogg", "video/mp4", "application/pdf"]
+)
+
+
+def _blob(data: bytes, media_type: str) -> Any:
+    kind = media_type.partition("/")[0]
+    kind = kind if kind in ("image", "audio", "video") else "file"
+    return InMemoryBlobStore(hashed=True).put_blob(data, media_type=media_type, kind=kind)
 
 
 _raw = st.none() | json_objects()
 _args = json_objects()
+_kinds = st.sampled_from(["image", "file", "audio", "video"])
+_urls = st.sampled_from(["https://harbour.example/x.png", "https://harbour.example/y", "data:,x", ""])
 _parts = st.one_of(
     st.builds(Part, st.just("text"), text=awkward_texts),
     st.builds(Part, st.just("text"), text=awkward_texts, provider_raw=_raw, json=_raw),
@@ -85,7 +94,27 @@ _parts = st.one_of(
         tool_output=awkward_texts | st.none() | json_objects() | st.lists(json_objects(), max_size=2),
         provider_raw=_raw,
     ),
-    st.builds(Part, st.sampled_from(["image", "file", "audio", "video"]), blob=_payloads.map(_blob), json=_raw),
+    st.builds(Part, _kinds, blob=st.builds(_blob, _payloads, _media), json=_raw),
+    st.builds(Part, _kinds, json=st.fixed_dictionaries({"url": _urls}, optional={"media_type": _media})),
+    st.builds(
+        Part,
+        st.just("tool_result"),
+        provider_raw=st.just({"is_error": True}),
+        tool_call_id=_maybe,
+        tool_name=_maybe,
+        tool_output=awkward_texts | st.none(),
+    ),
+    st.builds(
+        lambda words, maker, seal: Part(
+            "thinking",
+            words,
+            json={"provider": maker, "dialect": maker},
+            provider_raw={"type": "thinking", "thinking": words, "signature": seal},
+        ),
+        awkward_texts,
+        st.sampled_from(["anthropic", "bedrock"]),
+        plain_text,
+    ),
     st.builds(Part, st.sampled_from(["provider", "compaction", "new"]), provider_raw=json_objects()),
     st.builds(Part, st.just("json"), json=json_objects()),
     st.builds(Part, st.just("text"), text=json_texts),

@@ -7,10 +7,9 @@ not know are forbidden; what is more rides in `extra`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from weft import jsontext
 from weft.canon import (
     UNTIMED,
     Closing,
@@ -27,6 +26,7 @@ from weft.canon import (
     read_arguments,
     thaw,
 )
+from weft.formats.beside import kept_beside, own_block
 from weft.formats.foreign import (
     base64_of,
     counted,
@@ -37,6 +37,7 @@ from weft.formats.foreign import (
     need_object,
     objects,
     rest,
+    sound_json,
     text,
     tools_as_functions,
     tools_from,
@@ -114,7 +115,7 @@ def _messages(step: dict[str, Any], shelf: Shelf) -> Iterator[tuple[Message, dic
     )
     observation = step.get("observation")
     results = observation.get("results") if isinstance(observation, dict) else None
-    if isinstance(results, list):
+    if isinstance(results, list) and results:
         yield Message("tool", [_result(each) for each in results], timestamp=at), {}
 
 
@@ -163,8 +164,9 @@ def _result(result: Any) -> Part:
 
 def _encode(transcript: Transcript) -> bytes:
     session = transcript.session
-    ours = dict(thaw(session.extras.get(NAME, {})))
-    agent = ours.pop("agent", None) or {"name": "weft", "version": "1"}
+    ours = dict(thaw(session.noted(NAME)))
+    agent = ours.pop("agent", None)
+    agent = agent if isinstance(agent, dict) and agent else {"name": "weft", "version": "1"}
     if session.model is not None:
         agent["model_name"] = session.model
     if session.tools and "tool_definitions" not in agent:
@@ -177,7 +179,7 @@ def _encode(transcript: Transcript) -> bytes:
     for entry in transcript.linear():
         _add(steps, entry)
     numbered = [{"step_id": number, **step} for number, step in enumerate(steps, 1)]
-    return jsontext.dumps({**said, "agent": agent, "steps": numbered, **ours})
+    return sound_json({**said, "agent": agent, "steps": numbered, **rest(ours, "steps")}) + b"\n"
 
 
 def _add(steps: list[dict[str, Any]], entry: Entry) -> None:
@@ -203,7 +205,7 @@ def _step(entry: Entry, parts: list[Part]) -> dict[str, Any]:
     if (at := iso(entry.timestamp)) is not None:
         step["timestamp"] = at
     step["message"] = _said([part for part in parts if part.type not in ("thinking", "tool_call")], entry)
-    ours = dict(thaw(entry.extras.get(NAME, {})))
+    ours = dict(thaw(entry.noted(NAME)))
     if source == "agent":
         thoughts = [part.text for part in parts if part.type == "thinking" and part.text is not None]
         if thoughts:
@@ -217,12 +219,11 @@ def _step(entry: Entry, parts: list[Part]) -> dict[str, Any]:
             step["metrics"] = _metrics(entry.usage)
     else:
         ours = rest(ours, "metrics", "reasoning_effort", "llm_call_count")
-    return step | ours
+    return step | rest(ours, "source", "message", "tool_calls", "observation")
 
 
 def _called(part: Part, number: int) -> dict[str, Any]:
-    raw = part.provider_raw or {}
-    kept = thaw(raw.get(NAME, {})) if isinstance(raw.get(NAME), Mapping) else {}
+    kept = kept_beside(part, NAME)
     return {
         "tool_call_id": part.tool_call_id or f"call_{number}",
         "function_name": part.tool_name or "",
@@ -232,8 +233,7 @@ def _called(part: Part, number: int) -> dict[str, Any]:
 
 
 def _observed(part: Part) -> dict[str, Any]:
-    raw = part.provider_raw or {}
-    kept = thaw(raw.get(NAME, {})) if isinstance(raw.get(NAME), Mapping) else {}
+    kept = kept_beside(part, NAME)
     output = thaw(part.tool_output)
     named = {} if part.tool_call_id is None else {"source_call_id": part.tool_call_id}
     is_parts = isinstance(output, list) and all(_is_part(each) for each in output)
@@ -263,8 +263,8 @@ def _said(parts: list[Part], entry: Entry) -> Any:
             media_type = given[0] if given else facts.get("media_type")
             if isinstance(path, str) and media_type in (_IMAGES if kind == "image" else _SOUNDS):
                 said.append({"type": kind, "source": {"media_type": media_type, "path": path}})
-        elif kind == "provider" and (part.json or {}).get("dialect") == NAME:
-            said.append(dict(thaw(part.provider_raw)))
+        elif (block := own_block(part, NAME)) is not None:
+            said.append(block)
     if not said:
         return ""
     return said[0].get("text", said) if len(said) == 1 and said[0].get("type") == "text" else said

@@ -19,7 +19,10 @@ __all__ = ["FORMAT"]
 
 NAME = "chatgpt"
 _SAID = ("mapping", "title", "create_time", "update_time", "current_node", "conversation_id", "id")
-_WORDS = ("text", "result", "summary")  # where contents that are no list of parts have their text
+# Where contents that are no list of parts have their text; of instructions, there are two.
+_WORDS = ("text", "result", "summary", "model_set_context")
+_CONTEXT = ("user_profile", "user_instructions")
+_TO_ALL = (None, "all", "assistant")  # those that a message to is no call of a tool
 
 
 def read(source: Source) -> Iterator[Piece]:
@@ -49,13 +52,15 @@ def _conversation(said: dict[str, Any], place: str) -> Iterator[Piece]:
         parent = text(node.get("parent"))
         message = node.get("message")
         above = tree.above(parent)
+        if above and above[0] in mapping and above[0] not in ids:  # they go in a circle, which begins here
+            above = ()
         if not isinstance(message, dict):
             tree.passed(name, parent)
             continue
         call = calls.get(above[0]) if above else None
         entry = _entry(name, message, above, call)
-        # A tool's answer may be several nodes, all for the one call.
-        calls[name] = _call_of(entry) or (call if entry.message.role == "tool" else None)
+        # A tool's answer may be several nodes, all for the one call; hidden notes of the system may stand between.
+        calls[name] = _call_of(entry) or (call if entry.message.role in ("tool", "system") else None)
         ids.add(name)
         yield entry
     current = text(said.get("current_node"))
@@ -88,8 +93,8 @@ def _entry(name: str, message: dict[str, Any], above: tuple[str, ...], call: str
     parts = _parts(content)
     if role == "tool":
         parts = [_result(parts, call, text(author.get("name")))]
-    elif role == "assistant" and recipient not in (None, "all"):
-        parts = [_call(name, parts, recipient or "")]
+    elif role == "assistant" and recipient not in _TO_ALL:
+        parts = [_call(name, parts, recipient or ""), *(part for part in parts if part.type != "text")]
     return Entry(
         name,
         Message(role, parts, text(message.get("id")), "openai", None, moment(message.get("create_time")) or UNTIMED),
@@ -104,19 +109,33 @@ def _beside(message: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
     """Give what is said of a message that its parts do not say."""
     kept = rest(message, "id", "content", "create_time")
     kept["content_type"] = content.get("content_type")
-    return kept | {key: value for key, value in content.items() if key not in ("parts", "text", "thoughts")}
+    said = ("parts", "text", "thoughts", *_CONTEXT)
+    return kept | {key: value for key, value in content.items() if key not in said}
 
 
 def _parts(content: dict[str, Any]) -> list[Part]:
     match content:
         case {"content_type": "thoughts", "thoughts": list(thoughts)}:
             return [_thought(each) for each in thoughts]
+        case {"content_type": "reasoning_recap", "content": str(words)}:
+            return [Part("thinking", words, json={"provider": "openai", "dialect": NAME})]
+        case {"content_type": "user_editable_context"}:
+            return [Part("text", told) for key in _CONTEXT if isinstance(told := content.get(key), str) and told]
         case {"parts": list(parts)}:
-            return [Part("text", each) if isinstance(each, str) else unknown(NAME, each) for each in parts]
+            return [_part(each) for each in parts]
     for key in _WORDS:
-        if isinstance(words := content.get(key), str):
-            return [Part("text", words)]
+        if isinstance(found := content.get(key), str):
+            return [Part("text", found)]
     return [unknown(NAME, content)]
+
+
+def _part(part: Any) -> Part:
+    match part:
+        case str():
+            return Part("text", part)
+        case {"content_type": "audio_transcription" | "text", "text": str(words)}:  # what was said aloud
+            return Part("text", words, provider_raw={NAME: rest(part, "text")})
+    return unknown(NAME, part)
 
 
 def _thought(thought: Any) -> Part:
@@ -154,7 +173,11 @@ def _finish(message: dict[str, Any], metadata: dict[str, Any]) -> str | None:
 
 def _sniff(head: Head) -> float:
     first = head.first
-    return 0.97 if "mapping" in first and ("current_node" in first or "create_time" in first) else 0.0
+    if "mapping" not in first:
+        return 0.0
+    if "current_node" in first or "create_time" in first:
+        return 0.97
+    return 0.9 if b'"children"' in head.data and b'"parent"' in head.data else 0.0  # they may come after the mapping
 
 
 FORMAT = Format(
@@ -165,7 +188,7 @@ FORMAT = Format(
     ),
     read=read,
     sniff=_sniff,
-    aliases=("openai-export",),
+    aliases=("openai-export", "chatgpt-export"),
     extensions=("conversations.json",),
     notes={"images": "as pointers: the export has the files beside it", "system": "as messages"},
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from weft import jsontext
 from weft.canon import Piece
 from weft.formats.foreign import iso, moment, objects, path_of
 from weft.formats.format import Format, carrying
+from weft.formats.jsonfeed import keys_of
 from weft.formats.source import Head, Source
 from weft.formats.trace import read_record
 
@@ -38,7 +40,7 @@ def _record(said: Mapping[str, Any], number: int) -> dict[str, Any]:
     }
     if isinstance(status := response.get("status_code"), int):
         record["status"] = status
-    return record
+    return record | {key: said[key] for key in ("note", "logged_at") if said.get(key) is not None}
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -50,12 +52,25 @@ def _body(response: Mapping[str, Any]) -> Any:
         lines = [line for line in raw.splitlines() if line]
         is_stream = any(line.startswith("data:") for line in lines)
         return {"stream": True, "sse_lines": lines} if is_stream else {"raw": raw}
+    if isinstance(events := response.get("events"), list) and events:
+        return {"stream": True, "sse_lines": [line for event in events for line in _framed(event)]}
     return response.get("body") if response else None
+
+
+def _framed(event: Any) -> Iterator[str]:
+    """Give an event that was taken apart as the lines it came in."""
+    said = _object(event)
+    if isinstance(name := said.get("event"), str):
+        yield f"event: {name}"
+    data = said.get("data")
+    yield f"data: {data if isinstance(data, str) else jsontext.dumps_text(data)}"
 
 
 def _sniff(head: Head) -> float:
     first = head.first
     request = first.get("request")
+    if request is None and list(first) == ["request"]:  # longer than this look, as what Claude Code sends is
+        request = keys_of(head.start, head.start.find(b":") + 1)
     if not isinstance(request, dict):
         return 0.8 if "request" in first and "logged_at" in first else 0.0
     return 0.95 if "url" in request and "body" in request else 0.0

@@ -1,219 +1,88 @@
-"""Codex's rollouts: ~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl, also compressed.
+"""Codex's rollouts: ~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl, read by `codexreader`, written here.
 
-Append-only: a line is `{timestamp, type, payload}`, and `response_item` lines are items of the Responses API in order.
-What one side says in a row is one entry here (reasoning, calls and text of an answer), as the API itself has it.
-`event_msg` lines mirror the same for the screen and are not counted twice: they are kept as they are, like every other
-line that is no talk. `compacted` begins the history anew, as it does for the model.
+As it was, if it came from such a file; else one branch, with what Codex needs to resume it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from weft import jsontext
-from weft.blobs import BlobStore
-from weft.canon import UNTIMED, Closing, Entry, Instructions, Message, Opening, Piece, Session, Stray, Transcript, thaw
-from weft.errors import CodecError
+from weft.canon import (
+    UNTIMED,
+    Closing,
+    Entry,
+    Message,
+    Opening,
+    Piece,
+    Session,
+    Stray,
+    thaw,
+)
+from weft.formats.callnames import CallNames
+from weft.formats.codexreader import DIALECT, HEADER, NAME, read
 from weft.formats.foreign import (
     as_uuid,
-    heard,
     iso,
     line,
-    moment,
-    need_object,
-    own_lines,
-    renewed,
+    mappings,
+    own_line,
     rest,
     spoken,
-    text,
     text_of,
 )
 from weft.formats.format import Format, carrying
-from weft.formats.proof import proven
-from weft.formats.source import Head, Shelf, Source
+from weft.formats.proof import proven_lines
+from weft.formats.rollouttokens import TOKENS, token_count
+from weft.formats.shown import for_responses, shown_by
+from weft.formats.source import Head
 from weft.wire import CROSSING, FAITHFUL
 
 __all__ = ["FORMAT"]
 
-NAME = "codex"
 KINDS = ("session_meta", "turn_context", "response_item", "event_msg", "compacted")
-_DIALECT = "openai_responses"
-_OURS = frozenset({"assistant", None})  # the role of items that an answer is made of: most have none
 _WRITTEN_VERSION = "1.0.0"
 
 
-class _Reader:
-    """The state of reading one file: the items that are one entry, and what is known of the session."""
-
-    def __init__(self) -> None:
-        self.shelf = Shelf()
-        self.items: list[Any] = []
-        self.lines: list[dict[str, Any]] = []
-        self.waiting: list[Stray] = []  # lines between items of one entry come after it
-        self.side = ""
-        self.count = 0
-        self.last: str | None = None
-        self.model: str | None = None
-        self.session = Session(provider="openai")
-
-    def take(self, said: dict[str, Any], raw: bytes, where: str) -> Iterator[Piece]:
-        """Take one line; give what is finished by it."""
-        payload = said.get("payload")
-        match said.get("type"), payload:
-            case "response_item", dict():
-                side = _side(payload)
-                if side != self.side:
-                    yield from self.flush(where)
-                    self.side = side
-                self.items.append(payload)
-                self.lines.append(rest(said, "type", "payload"))
-            case "compacted", dict():
-                yield from self.flush(where)
-                yield self._stray(raw)
-                self.last = None
-                yield from self._again(payload, said, where)
-            case kind, _:
-                if kind == "turn_context" and isinstance(payload, dict) and isinstance(payload.get("model"), str):
-                    if payload["model"] != self.model:
-                        yield from self.flush(where)
-                    self.model = payload["model"]
-                stray = self._stray(raw)
-                if self.items:
-                    self.waiting.append(stray)
-                else:
-                    yield stray
-
-    def flush(self, where: str) -> Iterator[Piece]:
-        """Give the entries of the items that were collected."""
-        items, lines, self.items, self.lines = self.items, self.lines, [], []
-        if items:
-            yield from self._entries(items, lines, where)
-        waiting, self.waiting = self.waiting, []
-        for stray in waiting:
-            yield Stray(NAME, stray.text, self.count)
-
-    def _entries(self, items: list[Any], lines: list[dict[str, Any]], where: str, **extra: Any) -> Iterator[Piece]:
-        messages = heard(_DIALECT, items, self.shelf.store, where)
-        blobs = self.shelf.taken()
-        for message, own in zip(messages, _shares(messages, lines, blobs), strict=True):
-            extras = {NAME: {"lines": own, **extra}} if own or extra else {}
-            self.count += 1
-            entry = Entry(
-                str(self.count),
-                renewed(message, moment((own or lines)[0].get("timestamp"))),
-                () if self.last is None else (self.last,),
-                self.model if message.role == "assistant" else None,
-                extras=extras,
-                blobs=blobs,
-            )
-            self.last = entry.id
-            yield entry
-
-    def _again(self, payload: Mapping[str, Any], said: Mapping[str, Any], where: str) -> Iterator[Piece]:
-        """Give the history that a compaction put in the place of the old one."""
-        history = payload.get("replacement_history")
-        if not isinstance(history, list):
-            summary = payload.get("message")
-            history = [{"type": "message", "role": "user", "content": str(summary)}] if summary else []
-        batch: list[Any] = []
-        for item in (*history, None):
-            if batch and (item is None or _side(item) != _side(batch[0])):
-                yield from self._entries(batch, [{"timestamp": said.get("timestamp")}], where, compacted=True)
-                batch = []
-            batch.append(item)
-
-    def _stray(self, raw: bytes) -> Stray:
-        return Stray(NAME, raw.decode("utf-8", "surrogateescape"), self.count)
+def _encode(pieces: Iterator[Piece]) -> Iterator[bytes]:
+    """Write a rollout that Codex can resume: as it was, if its lines are there; else one branch, with what it needs."""
+    session = Session()
+    own: bool | None = None
+    model = ""
+    total = dict.fromkeys(TOKENS, 0)
+    names = CallNames()
+    for piece in pieces:
+        match piece:
+            case Opening(session):
+                pass
+            case Stray():
+                if written := own_line(piece, NAME):
+                    own = own is not False
+                    yield written
+            case Entry():
+                if own is None:
+                    own = False
+                    yield line(_meta(session, iso(piece.timestamp)))
+                if not own and piece.model and piece.model != model:
+                    model = piece.model
+                    yield line(_turn_context(session, piece))
+                yield from map(line, _lines(piece, piece.message if own else names.named(piece.message), own=own))
+                if not own and piece.usage is not None:
+                    payload = token_count(piece.usage, total)
+                    yield line({"timestamp": _time(piece), "type": "event_msg", "payload": payload})
+            case Closing():
+                if own is None:
+                    yield line(_meta(session, None))
 
 
-def read(source: Source) -> Iterator[Piece]:
-    """Read a rollout."""
-    reader = _Reader()
-    opened = False
-    for number, raw in source.lines():
-        where = f"line {number}"
-        try:
-            said = need_object(jsontext.loads(raw), where)
-        except ValueError as problem:
-            raise CodecError(f"not JSON: {problem}", where=where) from None
-        if not opened:
-            opened = True
-            if said.get("type") == "session_meta" and isinstance(said.get("payload"), dict):
-                reader.session = _session(said["payload"])
-            yield Opening(reader.session)
-        yield from reader.take(said, raw, where)
-    if not opened:
-        yield Opening(reader.session)
-    yield from reader.flush("the end of the file")
-    yield Closing({}, reader.last)
+def _turn_context(session: Session, entry: Entry) -> dict[str, Any]:
+    context: dict[str, Any] = {"cwd": session.cwd or "/", "approval_policy": "on-request", "model": entry.model}
+    context |= {"sandbox_policy": {"type": "read-only"}, "summary": "auto"}
+    return {"timestamp": _time(entry), "type": "turn_context", "payload": context}
 
 
-def _shares(messages: Sequence[Message], lines: list[dict[str, Any]], blobs: BlobStore) -> list[list[dict[str, Any]]]:
-    """Give the lines of each message; all to the first where they cannot be told apart."""
-    if len(messages) == 1:
-        return [lines]
-    counts = [len(spoken(_DIALECT, [message], blobs, FAITHFUL)) for message in messages]
-    if sum(counts) != len(lines):
-        return [lines, *([] for _ in messages[1:])]
-    ends = list(accumulate(counts))
-    return [lines[end - count : end] for count, end in zip(counts, ends, strict=True)]
-
-
-def _side(item: Any) -> str:
-    """Tell who said an item; results of tools are the client's, everything else without a role the model's."""
-    if not isinstance(item, dict):
-        return "unknown"
-    kind = str(item.get("type", "message"))
-    if kind == "message":
-        return str(item.get("role"))
-    return "tool" if kind.endswith("_output") else "assistant"
-
-
-def _session(meta: Mapping[str, Any]) -> Session:
-    instructions = meta.get("base_instructions")
-    told = text(instructions.get("text") if isinstance(instructions, dict) else instructions)
-    created = moment(meta.get("timestamp"))
-    return Session(
-        id=text(meta.get("id")),
-        created=created,
-        cwd=text(meta.get("cwd")),
-        provider=text(meta.get("model_provider")) or "openai",
-        instructions=None if told is None else Instructions(told),
-    )
-
-
-def _encode(transcript: Transcript) -> bytes:
-    """Write a rollout that Codex can resume."""
-    strays = own_lines(transcript, NAME)
-    out: list[bytes] = []
-    own = bool(strays)
-    if not own:
-        out.append(line(_meta(transcript)))
-    at, model = 0, ""
-    for number, entry in enumerate(transcript.entries if own else transcript.linear()):
-        while at < len(strays) and strays[at][0] <= number:
-            out.append(strays[at][1])
-            at += 1
-        if not own and entry.model and entry.model != model:
-            model = entry.model
-            context: dict[str, Any] = {
-                "cwd": transcript.session.cwd or "/",
-                "approval_policy": "on-request",
-                "model": model,
-            }
-            context |= {"sandbox_policy": {"mode": "read-only"}, "summary": "auto"}
-            out.append(line({"timestamp": _time(entry), "type": "turn_context", "payload": context}))
-        out += (line(said) for said in _lines(entry, own=own))
-    out += (written for _, written in strays[at:])
-    return b"".join(out)
-
-
-def _meta(transcript: Transcript) -> dict[str, Any]:
-    session = transcript.session
+def _meta(session: Session, first: str | None) -> dict[str, Any]:
     name = as_uuid(session.id or "session")
-    first = next((iso(entry.timestamp) for entry in transcript.entries if entry.timestamp is not None), None)
     time = iso(session.created) or first or "1970-01-01T00:00:00Z"
     instructions = None if session.instructions is None else session.instructions.system
     payload: dict[str, Any] = {
@@ -230,31 +99,66 @@ def _meta(transcript: Transcript) -> dict[str, Any]:
     return {"timestamp": time, "type": "session_meta", "payload": payload}
 
 
-def _lines(entry: Entry, *, own: bool) -> Iterator[dict[str, Any]]:
-    ours = entry.extras.get(NAME, {})
-    if ours.get("compacted"):
+def _lines(entry: Entry, message: Message, *, own: bool) -> Iterator[dict[str, Any]]:
+    ours = entry.noted(NAME)
+    if own and ours.get("compacted"):
         return  # it is in the `compacted` line, which is kept as it was
-    message = entry.message
+    kept = mappings(ours.get("lines"))
+    if isinstance(letter := ours.get("letter"), Mapping) and isinstance(letter.get("kind"), str) and kept:
+        yield _letter(message, thaw(letter), thaw(kept[0]))
+        return
     policy = FAITHFUL if message.provider == "openai" else CROSSING
-    kept = ours.get("lines", ())
-    items = [_item(item) for item in spoken(_DIALECT, [message], entry.blobs, policy)]
+    items = [_item(item, own=own) for item in spoken(DIALECT, [message], entry.blobs, policy)]
+    if not own:
+        shown = shown_by(message.parts)
+        for item in items:
+            if item.get("type") == "function_call_output" and (seen := shown.get(str(item.get("call_id")))):
+                item["output"] = for_responses(seen)
     time = _time(entry)
     for number, item in enumerate(items):
         around = thaw(kept[number]) if number < len(kept) else {"timestamp": time}
-        yield {**around, "type": "response_item", "payload": item}
+        is_bare = around.pop("bare", False)
+        yield item if is_bare else {**around, "type": "response_item", "payload": item}
     if not own:
         yield from _events(message, time)
 
 
-def _item(item: dict[str, Any]) -> dict[str, Any]:
-    """Give an item as Codex needs it: with its type, and its content as a list."""
+def _letter(message: Message, letter: dict[str, Any], around: dict[str, Any]) -> dict[str, Any]:
+    """Give what another agent wrote as the line it was."""
+    kind = letter.pop("kind")
+    if kind == "inter_agent_communication":
+        return {**around, "type": kind, "payload": {**letter, "content": text_of(message)}}
+    blocks = [
+        {"type": "input_text", "text": part.text or ""} if part.type == "text" else thaw(part.provider_raw)
+        for part in message.parts
+    ]
+    return {**around, "type": "response_item", "payload": {"type": kind, **letter, "content": blocks}}
+
+
+def _item(item: dict[str, Any], *, own: bool) -> dict[str, Any]:
+    """Give an item as Codex needs it: with its type, and its content as a list of what it can read.
+
+    It drops a whole line for one block that it does not know, and files are such.
+    """
     if "type" in item and item["type"] != "message":
         return item
     content = item.get("content")
     if isinstance(content, str):
         kind = "output_text" if item.get("role") == "assistant" else "input_text"
         content = [{"type": kind, "text": content}]
-    return {"type": "message", **item, "content": content}
+    elif isinstance(content, list) and not own:
+        content = [block for each in content if (block := _readable(each)) is not None]
+    named = item if own else rest(item, "id", "status")  # Codex has them only where OpenAI gave them
+    return {"type": "message", **named, "content": content}
+
+
+def _readable(block: Any) -> Any:
+    match block:
+        case {"type": "input_text" | "output_text", "text": str()} | {"type": "input_image", "image_url": str()}:
+            return block
+        case {"type": "refusal", "refusal": str(words)}:
+            return {"type": "output_text", "text": words}
+    return None
 
 
 def _events(message: Message, time: str) -> Iterator[dict[str, Any]]:
@@ -273,6 +177,12 @@ def _sniff(head: Head) -> float:
     first = head.first
     if first.get("type") == "session_meta" and "payload" in first:
         return 0.97
+    if (
+        head.is_object
+        and {"id", "timestamp"} <= first.keys() <= HEADER
+        and ("instructions" in first or b'"record_type"' in head.data or b'"role"' in head.data)
+    ):
+        return 0.9
     return 0.9 if first.get("type") in KINDS and "payload" in first and "timestamp" in first else 0.0
 
 
@@ -281,15 +191,16 @@ FORMAT = Format(
     about="rollouts of Codex, which can resume what is written",
     carries=carrying(
         yes="timestamps model system thinking signatures calls images blocks extras",
-        partial="branches title files",
+        partial="branches title usage",
     ),
     read=read,
-    write=proven(NAME, _encode, read),
+    write=proven_lines(NAME, _encode, read),
+    own_branches=True,
     sniff=_sniff,
     aliases=("rollout",),
     notes={
-        "branches": "a history that begins anew after a compaction",
-        "title": "the session's id",
-        "files": "those the Responses API takes",
+        "branches": "those it has itself: after a compaction, and where turns were rolled back",
+        "title": "the session's id, and the name that older versions have in the file",
+        "usage": "tokens in and out",
     },
 )

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from weft.canon import Entry, Part, Transcript, Usage, session_to_dict, thaw
+from weft.canon import Entry, Part, Session, Transcript, Usage, session_to_dict, thaw
 from weft.formats.ledger import Loss
 from weft.jsontext import dumps
 
@@ -21,7 +21,15 @@ _WHOLE = re.compile(r"entries\[(\d+)\]")
 _PART_FIELDS = ("type", "text", "json", "tool_call_id", "tool_name", "tool_args", "tool_output", "provider_raw")
 _BLOB_FIELDS = ("sha256", "media_type", "kind", "size")
 
-__all__ = ["Difference", "differences", "unaccounted"]
+__all__ = [
+    "Difference",
+    "alike",
+    "differences",
+    "entry_differences",
+    "gist",
+    "session_differences",
+    "unaccounted",
+]
 
 
 class Difference(NamedTuple):
@@ -66,9 +74,7 @@ def _covers(place: str, inner: str) -> bool:
 
 def differences(before: Transcript, after: Transcript, counts: Mapping[int, int] | None = None) -> Iterator[Difference]:
     """Give what differs, field by field. `counts` says of entries how many they have become, none or several."""
-    one, other = session_to_dict(before.session), session_to_dict(after.session)
-    for key in dict.fromkeys((*one, *other)):
-        yield from _fields(f"session.{key}", one.get(key), other.get(key))
+    yield from session_differences(before.session, after.session)
     twins = yield from _entries(before, after, counts or {})
     yield from _shape(before, after, twins)
     strays = [(stray.format, stray.text) for stray in after.strays]
@@ -77,6 +83,13 @@ def differences(before: Transcript, after: Transcript, counts: Mapping[int, int]
             strays.remove((stray.format, stray.text))
         else:
             yield Difference(f"strays[{number}]", stray.text, None)
+
+
+def session_differences(before: Session, after: Session) -> Iterator[Difference]:
+    """Compare what is said of the whole."""
+    one, other = session_to_dict(before), session_to_dict(after)
+    for key in dict.fromkeys((*one, *other)):
+        yield from _fields(f"session.{key}", one.get(key), other.get(key))
 
 
 def _entries(
@@ -88,15 +101,15 @@ def _entries(
     if len(there) == len(after.entries):  # nothing is missing, so each is what it became
         for i, (index, other) in enumerate(zip(there, after.entries, strict=True)):
             twins[index] = i
-            yield from _entry(f"entries[{index}]", before.entries[index], other)
+            yield from entry_differences(f"entries[{index}]", before.entries[index], other)
         return twins
-    left, right = [_key(before.entries[index]) for index in there], [_key(entry) for entry in after.entries]
+    left, right = [gist(before.entries[index]) for index in there], [gist(entry) for entry in after.entries]
     steps = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     for tag, i1, i2, j1, j2 in steps:
         if i2 - i1 == j2 - j1:
             for i, j in zip(there[i1:i2], range(j1, j2), strict=True):
                 twins[i] = j  # of several, the last: it is the one that is continued
-                yield from _entry(f"entries[{i}]", before.entries[i], after.entries[j])
+                yield from entry_differences(f"entries[{i}]", before.entries[i], after.entries[j])
             continue
         for i in range(i1, i2):
             yield Difference(f"entries[{there[i]}]", left[i], None)
@@ -105,18 +118,40 @@ def _entries(
     return twins
 
 
-def _key(entry: Entry) -> bytes:
+def gist(entry: Entry) -> bytes:
+    """Give what entries are lined up by: what an entry says, without what is said about it."""
+    parts = [
+        [part.type, part.text, part.tool_call_id, part.tool_name, part.tool_args, part.tool_output]
+        for part in _spoken(entry)
+    ]
+    return dumps([entry.message.role, parts])
+
+
+def alike(one: Entry, other: Entry) -> bool:
+    """Tell whether two entries have the same gist."""
+    if one.message.role != other.message.role:
+        return False
+    mine, theirs = _spoken(one), _spoken(other)
+    return len(mine) == len(theirs) and all(map(_are_alike, mine, theirs))
+
+
+def _spoken(entry: Entry) -> list[Part]:
     # Without what many formats leave out: attributes, and reasoning, which only its maker takes back.
-    parts = [part for part in entry.message.parts if part.type not in ("annotation", "thinking")]
-    return dumps([entry.message.role, [_gist(part) for part in parts]])
+    return [part for part in entry.message.parts if part.type not in ("annotation", "thinking")]
 
 
-def _gist(part: Part) -> Any:
-    """Give what a part says, without what is said about it."""
-    return [part.type, part.text, part.tool_call_id, part.tool_name, part.tool_args, part.tool_output]
+def _are_alike(one: Part, other: Part) -> bool:
+    return (
+        one.type == other.type
+        and one.text == other.text
+        and one.tool_call_id == other.tool_call_id
+        and one.tool_name == other.tool_name
+        and _same(one.tool_args, other.tool_args)
+        and _same(one.tool_output, other.tool_output)
+    )
 
 
-def _entry(place: str, before: Entry, after: Entry) -> Iterator[Difference]:
+def entry_differences(place: str, before: Entry, after: Entry) -> Iterator[Difference]:
     """Compare two entries but for what they continue. Most of both is the same, so only what differs is written out."""
     if before.id != after.id and not before.id.isdecimal():
         yield Difference(f"{place}.id", before.id, after.id)
@@ -127,13 +162,17 @@ def _entry(place: str, before: Entry, after: Entry) -> Iterator[Difference]:
     for name in ("id", "provider", "turn_id"):
         if (said := getattr(one, name)) != (found := getattr(other, name)):
             yield Difference(f"{place}.message.{name}", said, found)
-    yield from _fields(f"{place}.message.timestamp", _said_time(before), _said_time(after))
+    if one.timestamp != other.timestamp:
+        yield from _fields(f"{place}.message.timestamp", _said_time(before), _said_time(after))
     for name in ("model", "finish_reason"):
         if (said := getattr(before, name)) != (found := getattr(after, name)):
             yield Difference(f"{place}.{name}", said, found)
-    if before.usage is not after.usage:
+    if before.usage is not after.usage and not _is_same_usage(before.usage, after.usage):
         yield from _fields(f"{place}.usage", _said_usage(before.usage), _said_usage(after.usage))
-    yield from _notes(f"{place}.extras", before.extras, after.extras)
+    if before.plain_extras is not None and after.plain_extras is not None:
+        yield from _notes(f"{place}.extras", before.plain_extras, after.plain_extras)
+    else:
+        yield from _notes(f"{place}.extras", before.extras, after.extras)
 
 
 def _parts(place: str, before: Sequence[Part], after: Sequence[Part]) -> Iterator[Difference]:
@@ -146,7 +185,10 @@ def _parts(place: str, before: Sequence[Part], after: Sequence[Part]) -> Iterato
         for name in _PART_FIELDS:
             said, found = getattr(one, name), getattr(other, name)
             if said is not found and not _same(said, found):
-                yield from _fields(f"{place}[{index}].{name}", thaw(said), thaw(found))
+                if name == "provider_raw":  # what another provider says in its own words is one thing to lose
+                    yield Difference(f"{place}[{index}].{name}", said or None, found or None)
+                else:
+                    yield from _fields(f"{place}[{index}].{name}", thaw(said), thaw(found))
         if one.blob is not other.blob and _blob(one) != _blob(other):
             yield from _fields(f"{place}[{index}].blob", _blob(one), _blob(other))
 
@@ -175,6 +217,17 @@ def _blob(part: Part) -> dict[str, Any] | None:
 
 def _said_time(entry: Entry) -> str | None:
     return None if entry.timestamp is None else entry.timestamp.isoformat()
+
+
+def _is_same_usage(one: Usage | None, other: Usage | None) -> bool:
+    return (
+        one is not None
+        and other is not None
+        and one.input_tokens == other.input_tokens
+        and one.output_tokens == other.output_tokens
+        and one.total_tokens == other.total_tokens
+        and _same(one.provider_usage, other.provider_usage)
+    )
 
 
 def _said_usage(usage: Usage | None) -> dict[str, Any]:
@@ -216,7 +269,10 @@ def _fields(place: str, before: Any, after: Any) -> Iterator[Difference]:
             if before or after:
                 yield Difference(place, before or None, after or None)
             return
-    if isinstance(before, dict) and isinstance(after, dict):
+    if place.endswith(".provider_usage"):  # likewise
+        if not _same(before, after):
+            yield Difference(place, before, after)
+    elif isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
             yield from _fields(f"{place}.{key}", before.get(key), after.get(key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):

@@ -86,7 +86,7 @@ def encode(transcript: Transcript) -> bytes:
     joins = False
     for entry in transcript.entries:
         message = entry.message
-        marks = thaw(entry.extras.get("context") or EMPTY)
+        marks = thaw(entry.noted("context"))
         goes_on = marks.pop("goes_on", False)
         is_string = marks.pop("content", None) == "string"
         blocks, _ = write_blocks(message.parts, entry.blobs, provider=message.provider)
@@ -102,7 +102,7 @@ def encode(transcript: Transcript) -> bytes:
         if any(part.type == "annotation" and (part.json or EMPTY).get("cache") is True for part in message.parts):
             records[-1]["cache"] = True
         joins = goes_on and not is_string
-    others = thaw(transcript.session.extras.get("context") or EMPTY)
+    others = thaw(transcript.session.noted("context"))
     try:
         return jsontext.dumps({"messages": records, "options": {}, **others})
     except ValueError as problem:

@@ -42,7 +42,9 @@ def convert(
 def _again(source: Source, found: Format, to: Format) -> Callable[[], Iterator[Piece]] | None:
     """Say how to read a second time, if that is what a large file needs and allows."""
     size = source.size_bytes
-    if not found.has("branches") or to.has("branches") or size is None or size <= HELD_BYTES or not source.can_rewind:
+    if not found.has("branches") or to.keeps_branches(found) or not source.can_rewind:
+        return None
+    if size is None or size <= HELD_BYTES:
         return None
 
     def again() -> Iterator[Piece]:

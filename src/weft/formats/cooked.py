@@ -29,6 +29,7 @@ from weft.canon import (
     thaw,
 )
 from weft.errors import CodecError
+from weft.formats.foreign import mappings
 from weft.formats.format import Format, carrying
 from weft.formats.proof import proven
 from weft.formats.source import Head, Source
@@ -152,7 +153,7 @@ def _tools(tools: list[Json]) -> Iterator[ToolSpecification]:
 # -- writing -----------------------------------------------------------------------------------------------------
 
 
-def _bare(item: Json) -> Json:
+def _bare(item: Mapping[str, Any]) -> Json:
     return {key: value for key, value in item.items() if key != "id"}
 
 
@@ -197,28 +198,34 @@ def _made(role: str, content: str, **fields: Any) -> Json:
 
 def encode(transcript: Transcript) -> bytes:
     """Write a conversation: as the requests it was read from, or one for each answer."""
-    kept = thaw(transcript.session.extras.get("cooked") or EMPTY)
+    kept = thaw(transcript.session.noted("cooked"))
     table = _Table()
     names: dict[str, list[str]] = {}
     for entry in transcript.entries:
         own = entry.extras.get("cooked")
         cooked = [_bare(thaw(own))] if isinstance(own, Mapping) else _cooked(entry.message)
         names[entry.id] = [table.name(message) for message in cooked]
-    for message in kept.get("unused") or ():
+    for message in mappings(kept.get("unused")):
         table.name(_bare(message))
-    tools = kept.get("tools") or [
-        {
-            "id": f"t{t}",
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": thaw(tool.input_schema),
-            "is_server_side": False,
-        }
-        for t, tool in enumerate(transcript.session.tools)
-    ]
+    given = mappings(kept.get("tools"))
+    tools = (
+        [*given]
+        if given and all("id" in tool for tool in given)
+        else [
+            {
+                "id": f"t{t}",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": thaw(tool.input_schema),
+                "is_server_side": False,
+            }
+            for t, tool in enumerate(transcript.session.tools)
+        ]
+    )
     by_id = {entry.id: entry for entry in transcript.entries}
-    if kept.get("requests") and all(each.get("end") in by_id for each in kept["requests"]):
-        requests = [_again(each, transcript, names) for each in kept["requests"]]
+    past = mappings(kept.get("requests"))
+    if past and all(each.get("end").__class__ is str and each["end"] in by_id for each in past):
+        requests = [_again(each, transcript, names) for each in past]
     else:
         requests = list(_requests(transcript, names, [tool["id"] for tool in tools], table))
     try:
@@ -242,9 +249,10 @@ class _Table:
         return self._known[key]
 
 
-def _again(request: Json, transcript: Transcript, names: Mapping[str, list[str]]) -> Json:
+def _again(request: Mapping[str, Any], transcript: Transcript, names: Mapping[str, list[str]]) -> Json:
     chain = [name for entry in transcript.linear(request["end"]) for name in names[entry.id]]
-    split = len(chain) - int(request.get("answer") or 0)
+    answered = request.get("answer")
+    split = len(chain) - (answered if isinstance(answered, int) else 0)
     said = {key: value for key, value in request.items() if key not in ("end", "answer")}
     return {**said, "request_messages": chain[:split], "response_messages": chain[split:]}
 

@@ -28,9 +28,13 @@ def read(source: Source) -> Iterator[Piece]:
     shelf = Shelf()
     for place, said in objects(source):
         given = said.get("input")
-        inner = given if isinstance(given, dict) else said
-        kept = rest(said, "messages", "input", *_WAYS, *_OLD_WAYS)
-        session = Session(provider="openai", tools=tools_from(inner.get("tools")), extras={NAME: kept} if kept else {})
+        is_asked = isinstance(given, dict) and "messages" not in said
+        inner = given if isinstance(given, dict) and is_asked else said
+        kept = rest(said, "messages", *(("input",) if is_asked else ()), *_WAYS, *_OLD_WAYS)
+        if is_asked and (beside := rest(inner, "messages")):
+            kept["input"] = beside
+        tools = tools_from(inner.get("tools")) or tools_from(inner.get("functions"))
+        session = Session(provider="openai", tools=tools, extras={NAME: kept} if kept else {})
         yield Opening(session)
         chain = _Chain(shelf)
         yield from chain.after(None, need_list(inner.get("messages", []), f"{place}.messages"), place)
@@ -63,13 +67,16 @@ class _Chain:
 
 
 def _encode(transcript: Transcript) -> bytes:
-    kept = thaw(transcript.session.extras.get(NAME, {}))
+    kept = thaw(transcript.session.noted(NAME))
     body: dict[str, Any] = {}
-    if session_tools := transcript.session.tools:
-        body["tools"] = kept.pop("tools", None) or tools_as_functions(session_tools)
+    is_asked = {"preferred", "rejected"} <= transcript.heads.keys()
+    asked = kept.pop("input", None) if is_asked else None
+    body |= asked if isinstance(asked, dict) else {}
+    if (session_tools := transcript.session.tools) and not ({"tools", "functions"} & (kept.keys() | body.keys())):
+        body["tools"] = tools_as_functions(session_tools)
     system = transcript.session.instructions
     told = [{"role": "system", "content": system.system}] if system and system.system else []
-    if {"preferred", "rejected"} <= transcript.heads.keys():
+    if is_asked:
         ways = {name: transcript.linear(name) for name in ("preferred", "rejected")}
         common = 0
         for one, other in zip(*ways.values(), strict=False):
@@ -93,11 +100,13 @@ def _messages(entries: tuple[Entry, ...]) -> list[Any]:
 
 def _sniff(head: Head) -> float:
     first = head.first
-    if "preferred_output" in first or "non_preferred_output" in first:
+    if first.keys() & {*_WAYS, *_OLD_WAYS}:
         return 0.95
     messages = first.get("messages")
     is_chat = isinstance(messages, list) and messages and isinstance(messages[0], dict) and "role" in messages[0]
-    return 0.6 if is_chat and head.is_lines and "options" not in first and "request" not in first else 0.0
+    is_chat = is_chat or ("messages" in first and messages is None and head.is_lines)  # longer than a look at the file
+    is_listed = head.is_lines or head.is_array
+    return 0.6 if is_chat and is_listed and "options" not in first and "request" not in first else 0.0
 
 
 FORMAT = Format(
@@ -107,7 +116,7 @@ FORMAT = Format(
     read=read,
     write=proven(NAME, _encode, read),
     sniff=_sniff,
-    aliases=("finetuning", "fine-tuning"),
+    aliases=("finetuning",),
     notes={
         "branches": "two, called preferred and rejected",
         "heads": "preferred and rejected",

@@ -7,17 +7,18 @@ weft.wire; only what an agent puts around them is its own.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import count
+from itertools import chain, count
 from typing import Any, cast
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from weft import jsontext
 from weft.blobs import BlobStore
-from weft.canon import ROLES, UNTIMED, Message, Part, Role, RunSpec, ToolSpecification, Transcript, Usage, thaw
+from weft.canon import ROLES, UNTIMED, Message, Part, Role, RunSpec, Stray, ToolSpecification, Usage, thaw
 from weft.errors import CodecError, WireError
 from weft.formats.source import Shelf, Source
 from weft.wire import CROSSING, Policy, dialect
@@ -29,18 +30,20 @@ __all__ = [
     "as_uuid",
     "base64_of",
     "counted",
+    "failure",
     "heard",
     "in_order",
     "is_failed",
     "iso",
     "line",
     "listed",
+    "mappings",
     "media",
     "moment",
     "need_list",
     "need_object",
     "objects",
-    "own_lines",
+    "own_line",
     "path_of",
     "picture",
     "renewed",
@@ -48,16 +51,19 @@ __all__ = [
     "result_text",
     "signature_of",
     "signed_thinking",
+    "sound_json",
     "spoken",
     "text",
     "text_of",
     "tools_as_functions",
     "tools_from",
     "unknown",
+    "unread_arguments",
 ]
 
 # Where each dialect's request has its messages.
 _PLACE = {"anthropic": "messages", "openai_chat": "messages", "openai_responses": "input", "gemini": "contents"}
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
 _MILLISECONDS = 1e11  # a number of seconds this large is of the year 5138; of milliseconds, of 1973
 
 
@@ -124,10 +130,13 @@ def iso(at: datetime | None) -> str | None:
 
 def as_uuid(name: str) -> str:
     """Give a name as a UUID: itself if it is one, else one made of it, always the same."""
+    if _UUID.fullmatch(name):
+        return name
     try:
-        return str(UUID(name)) if str(UUID(name)) == name else name
+        UUID(name)  # in braces, or in capitals
     except ValueError:
         return str(uuid5(NAMESPACE_URL, f"weft:{name}".encode("utf-8", "backslashreplace").decode()))
+    return name
 
 
 def rest(value: Mapping[str, Any], *known: str) -> dict[str, Any]:
@@ -138,6 +147,22 @@ def rest(value: Mapping[str, Any], *known: str) -> dict[str, Any]:
 def line(value: Mapping[str, Any]) -> bytes:
     """Write one line of JSON Lines."""
     return jsontext.dumps(value) + b"\n"
+
+
+def sound_json(value: Any) -> bytes:
+    """Write JSON for readers that refuse half a character: one whose other half is missing is U+FFFD."""
+    written = jsontext.dumps(value)
+    if b"\\ud" not in written:
+        return written
+    return jsontext.dumps(_sound(value))
+
+
+def _sound(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {_sound(key): _sound(each) for key, each in value.items()}
+    return [_sound(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def need_object(value: Any, where: str) -> dict[str, Any]:
@@ -157,6 +182,12 @@ def need_list(value: Any, where: str) -> list[Any]:
 def listed(value: Any) -> list[Any]:
     """Give an array, or an empty one for what is none."""
     return value if isinstance(value, list) else []
+
+
+def mappings(value: Any) -> Sequence[Mapping[str, Any]]:
+    """Give a list of objects, or an empty one for what is none: notes in a file may be anyone's."""
+    is_list = isinstance(value, (list, tuple)) and all(isinstance(each, Mapping) for each in value)
+    return value if is_list else ()
 
 
 def path_of(url: Any) -> str:
@@ -199,8 +230,13 @@ def objects(source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
     elif source.head.is_lines:
         for number, value in source.json_lines():
             yield f"line {number}", need_object(value, f"line {number}")
-    elif source.head.start:
-        yield "$", need_object(source.json(), source.name or "the file")
+    elif source.head.start:  # one object, or lines of which the first is longer than a look at the file
+        feed = source.json_feed()
+        for number in count(1):
+            place = "$" if number == 1 else f"object {number}"
+            yield place, need_object(feed.value(), source.name or "the file")
+            if not feed.peek():
+                return
 
 
 def unknown(name: str, block: Any) -> Part:
@@ -250,15 +286,19 @@ class Tree:
 
 
 def in_order(children: Mapping[str | None, Sequence[str]]) -> Iterator[str]:
-    """Give the names of a tree's nodes, parents first, each branch to its end before the next; roots are under None."""
-    todo = list(reversed(children.get(None, ())))
+    """Give the names of a tree's nodes, parents first, each branch to its end before the next; roots are under None.
+
+    Of nodes that go in a circle, the first is taken for a root: what is in a file is not passed over.
+    """
     seen: set[str] = set()
-    while todo:
-        name = todo.pop()
-        if name not in seen:
-            seen.add(name)
-            yield name
-            todo += reversed(children.get(name, ()))
+    for root in chain(children.get(None, ()), chain.from_iterable(children.values())):
+        todo = [root]
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                yield name
+                todo += reversed(children.get(name, ()))
 
 
 def media(shelf: Shelf, data: Any, media_type: Any, otherwise: Part, **facts: Any) -> Part:
@@ -295,9 +335,21 @@ def signature_of(part: Part) -> str | None:
     return text((part.provider_raw or {}).get("signature"))
 
 
+def unread_arguments(part: Part) -> Any:
+    """Give a call's arguments as an object, or as the text that they came as if that was none."""
+    arguments = thaw(part.tool_args or {})
+    is_text = arguments.keys() == {"_raw"} and isinstance(arguments["_raw"], str)
+    return arguments["_raw"] if is_text else arguments
+
+
 def is_failed(part: Part) -> bool:
-    """Tell whether a tool's result says that it went wrong."""
-    return bool((part.json or {}).get("is_error"))
+    """Tell whether a tool's result says that it went wrong, as canon and every dialect have that."""
+    return (part.provider_raw or {}).get("is_error") is True
+
+
+def failure(failed: object, kept: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """Give what a result says beside its output: that it went wrong, and what only its format understands."""
+    return {**({"is_error": True} if failed else {}), **(kept or {})} or None
 
 
 def tools_from(value: Any) -> tuple[ToolSpecification, ...]:
@@ -343,19 +395,16 @@ class Names:
         return free
 
 
-def own_lines(transcript: Transcript, name: str) -> list[tuple[int, bytes]]:
-    """Give the lines of a file of format `name` that were no talk, each with how many entries come before it.
+def own_line(stray: Stray, name: str) -> bytes | None:
+    """Give a line of a file of format `name` that was no talk, to be written again; None if it is another's.
 
     A stray that is no line of JSON cannot have come from such a file, and is not written into one.
     """
-    found = []
-    for stray in transcript.strays:
-        written = stray.text.encode("utf-8", "surrogateescape")
-        if stray.format == name and b"\n" not in written and b"\r" not in written:
-            try:
-                value = jsontext.loads(written)
-            except ValueError:
-                continue
-            if isinstance(value, dict) and written == written.strip():
-                found.append((stray.at, written + b"\n"))
-    return found
+    written = stray.text.encode("utf-8", "surrogateescape")
+    if stray.format != name or b"\n" in written or b"\r" in written or written != written.strip():
+        return None
+    try:
+        value = jsontext.loads(written)
+    except ValueError:
+        return None
+    return written + b"\n" if isinstance(value, dict) else None

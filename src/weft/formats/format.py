@@ -17,9 +17,10 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import BinaryIO, Literal, Protocol
 
-from weft.canon import Piece, Transcript, gather
+from weft.canon import Piece, Stray, Transcript, gather
 from weft.errors import UsageError
 from weft.formats.flatten import flattened
 from weft.formats.ledger import Ledger
@@ -91,6 +92,7 @@ class Format:
     aliases: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()
     lossless: bool = False  # read(write(x)) is x, for every transcript
+    own_branches: bool = False  # its branches are told by its own lines; of any other conversation it holds one
     notes: Mapping[str, str] = field(default_factory=dict)  # what is meant by an ability that is `partial`
 
     def __repr__(self) -> str:
@@ -100,6 +102,10 @@ class Format:
     def has(self, ability: Ability) -> bool:
         """Tell whether it carries something, at least in part."""
         return self.carries[ability] != "no"
+
+    def keeps_branches(self, of: Format | None) -> bool:
+        """Tell whether it takes a conversation read from a file of another format with all its branches."""
+        return self.has("branches") and (not self.own_branches or of is self)
 
     def pieces(self, source: Source) -> Iterator[Piece]:
         """Read a file, piece by piece."""
@@ -139,7 +145,10 @@ class Format:
             raise UsageError(f"{self.name} files can be read, not written")
         ledger = Ledger() if ledger is None else ledger
         only_one = None if self.has("many") else self.name
-        if self.has("branches") or is_linear:
+        keeps = self.has("branches")
+        if self.own_branches:
+            pieces, keeps = _peeked(pieces, self.name)
+        if keeps or is_linear:
             followed = ledger.follow(pieces, only_one)
         else:
             followed = flattened(pieces, ledger, self.name, only_one=only_one, again=again)
@@ -154,3 +163,10 @@ class Format:
         sink = io.BytesIO()
         ledger = self.write_pieces((piece for each in given for piece in each.pieces()), sink, Ledger(places=places))
         return sink.getvalue(), ledger
+
+
+def _peeked(pieces: Iterator[Piece], name: str) -> tuple[Iterator[Piece], bool]:
+    """Tell whether a conversation begins with a line of the format `name`: then it was read from such a file."""
+    start = list(islice(pieces, 2))
+    is_own = len(start) == 2 and isinstance(start[1], Stray) and start[1].format == name
+    return chain(start, pieces), is_own

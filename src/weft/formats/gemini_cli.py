@@ -2,18 +2,31 @@
 
 A header, then a line a message. An answer holds its tool calls with their results, so it is two entries here if it has
 any. `$rewindTo` goes back to before a message: what follows is another branch. A line with the name of the message
-before it says it again, with more.
+before it says it again, with more. `$set` says more of the whole; if it has `messages`, the history was written anew
+(compressed, or long results cut short): what is the same stays, and a branch begins where it is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from weft import jsontext
 from weft.canon import Closing, Entry, Message, Opening, Part, Piece, Session, Stray
-from weft.errors import CodecError
-from weft.formats.foreign import counted, heard, listed, moment, need_object, objects, renewed, rest, text
+from weft.formats.foreign import (
+    Names,
+    counted,
+    failure,
+    heard,
+    listed,
+    moment,
+    need_object,
+    objects,
+    renewed,
+    rest,
+    text,
+)
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Shelf, Source
 
@@ -24,49 +37,107 @@ _SAID = ("id", "timestamp", "content", "type", "toolCalls", "thoughts", "tokens"
 _ROLES = {"user": "user", "gemini": "model"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A message on the branch that goes on: what it says, and the entries before it and at its end."""
+
+    name: Any
+    look: int
+    before: str | None
+    after: str | None
+
+
 class _Reader:
-    """The state of reading one file: the message that may be said again, and where the next one goes."""
+    """The state of reading one file: the message that may be said again, and the branch that goes on."""
 
     def __init__(self) -> None:
         self.shelf = Shelf()
+        self.names = Names()
+        self.meta: dict[str, Any] = {}
         self.open: dict[str, Any] | None = None
-        self.waiting: list[str] = []
+        self.waiting: list[tuple[str, Any]] = []  # lines that are no talk, with their names
         self.last: str | None = None
-        self.parents: dict[str, str | None] = {}
+        self.path: list[_Place] = []
+        self.told: set[str | None] = set()  # the names on it
         self.count = 0
 
     def take(self, said: dict[str, Any], raw: str, where: str) -> Iterator[Piece]:
-        if text(said.get("type")) in _ROLES and "content" in said:
+        """Take one line; give what is finished by it."""
+        if _is_talk(said):
             if self.open is not None and said.get("id") == self.open.get("id") is not None:
                 self.open = {**self.open, **said}
                 return
             yield from self.flush(where)
-            self.open = said
-        elif isinstance(back := said.get("$rewindTo"), str):
+            if said.get("id") is not None and text(said.get("id")) in self.told:
+                yield Stray(NAME, raw, self.count)  # said again when others had come: it is kept, and not told twice
+            else:
+                self.open = said
+            return
+        if isinstance(back := said.get("$rewindTo"), str):
             yield from self.flush(where)
-            if back in self.parents:
-                self.last = self.parents[back]
-            yield Stray(NAME, raw, self.count)
+            at = next((number for number, place in enumerate(self.path) if place.name == back), 0)
+            self._go_back(at)
+        elif isinstance(change := said.get("$set"), dict):
+            self.meta |= rest(change, "messages")
+            if isinstance(messages := change.get("messages"), list):
+                yield from self.flush(where)
+                yield Stray(NAME, raw, self.count)
+                yield from self._again([each for each in messages if isinstance(each, dict)], where)
+                return
         elif self.open is not None:
-            self.waiting.append(raw)
-        else:
-            yield Stray(NAME, raw, self.count)
+            self.waiting.append((raw, said.get("id")))
+            return
+        elif isinstance(said.get("id"), str):
+            self.path.append(_Place(said["id"], 0, self.last, self.last))
+        yield Stray(NAME, raw, self.count)
 
     def flush(self, where: str) -> Iterator[Piece]:
+        """Give the message that was open, and the lines that waited for it."""
         said, self.open = self.open, None
         if said is not None:
-            name = text(said.get("id")) or str(self.count + 1)
-            self.parents.setdefault(name, self.last)
-            yield from self._entries(name, said, where)
+            yield from self._told(said, where)
         waiting, self.waiting = self.waiting, []
-        yield from (Stray(NAME, raw, self.count) for raw in waiting)
+        for raw, name in waiting:
+            if isinstance(name, str):
+                self.path.append(_Place(name, 0, self.last, self.last))
+            yield Stray(NAME, raw, self.count)
 
-    def _entries(self, name: str, said: dict[str, Any], where: str) -> Iterator[Entry]:
+    def _go_back(self, number: int) -> None:
+        """Go on from before a message of the branch; from the beginning, if there is none of that number."""
+        self.last = self.path[number].before if number < len(self.path) else None
+        self.told -= {place.name for place in self.path[number:]}
+        del self.path[number:]
+
+    def _again(self, messages: list[dict[str, Any]], where: str) -> Iterator[Piece]:
+        """Give the history that was written in the place of the old one, from where they differ."""
+        called = {text(call.get("id")) for each in messages for call in _calls(each) if call.get("result") is not None}
+        messages = [each for each in messages if not _is_answered(each, called)]
+        same = 0
+        for place, each in zip(self.path, messages, strict=False):
+            if place.name != each.get("id") or (_is_talk(each) and place.look != _look(each)):
+                break
+            same += 1
+        if same < len(self.path):
+            self._go_back(same)
+        for each in messages[same:]:
+            if _is_talk(each):
+                yield from self._told(each, where)
+            else:
+                self.path.append(_Place(each.get("id"), 0, self.last, self.last))
+
+    def _told(self, said: dict[str, Any], where: str) -> Iterator[Entry]:
+        before, given = self.last, text(said.get("id"))
+        name = self.names.unique(given or str(self.count + 1))
+        counts = said.get("tokens") if given in (None, name) else None  # those of a message told before were counted
+        yield from self._entries(name, said, counts, where)
+        self.told.add(given)
+        self.path.append(_Place(given, _look(said), before, self.last))
+
+    def _entries(self, name: str, said: dict[str, Any], counts: Any, where: str) -> Iterator[Entry]:
         at = moment(said.get("timestamp"))
-        content = said.get("content")
-        parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else [content]
-        parts = [{"text": each} if isinstance(each, str) else each for each in parts if each not in (None, "")]
-        calls = [call for call in listed(said.get("toolCalls")) if isinstance(call, dict)]
+        calls = _calls(said)
+        known = {text(call.get("id")) for call in calls}
+        parts = [part for part in _parts(said) if not _is_call(part, known)]
         wire = [*parts, *({"functionCall": {key: call.get(key) for key in ("id", "name", "args")}} for call in calls)]
         role = _ROLES[said["type"]]
         found = heard("gemini", [{"role": role, "parts": wire}], self.shelf.store, where) if wire else ()
@@ -79,11 +150,12 @@ class _Reader:
             name,
             renewed(message, at, parts=(*thoughts, *message.parts)),
             model=text(said.get("model")),
-            usage=counted(said.get("tokens"), ("input",), ("output",), ("total",)),
+            usage=counted(counts, ("input",), ("output",), ("total",)),
             extras={NAME: kept},
         )
         if results := [_result(call) for call in calls if call.get("result") is not None]:
-            yield self._entry(f"{name}/results", renewed(Message("tool", results, None, "google"), at))
+            results_name = self.names.unique(f"{name}/results")
+            yield self._entry(results_name, renewed(Message("tool", results, None, "google"), at))
 
     def _entry(self, name: str, message: Message, **facts: Any) -> Entry:
         self.count += 1
@@ -92,40 +164,77 @@ class _Reader:
         return Entry(name, message, above, blobs=self.shelf.taken(), **facts)
 
 
+def _is_talk(said: Mapping[str, Any]) -> bool:
+    return text(said.get("type")) in _ROLES and "content" in said
+
+
+def _calls(said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [call for call in listed(said.get("toolCalls")) if isinstance(call, dict)]
+
+
+def _parts(said: Mapping[str, Any]) -> list[Any]:
+    content = said.get("content")
+    parts = content if isinstance(content, list) else [content]
+    return [{"text": each} if isinstance(each, str) else each for each in parts if each not in (None, "")]
+
+
+def _is_call(part: Any, known: set[str | None]) -> bool:
+    """Tell whether a part is a call that the message has among its tool calls too."""
+    call = part.get("functionCall") if isinstance(part, dict) else None
+    return isinstance(call, dict) and text(call.get("id")) in known
+
+
+def _is_answered(said: Mapping[str, Any], called: set[str | None]) -> bool:
+    """Tell whether a message is nothing but results, which the calls of another have too."""
+    parts = _parts(said)
+    answers = [part.get("functionResponse") for part in parts if isinstance(part, dict)]
+    return bool(parts) and all(isinstance(each, dict) and text(each.get("id")) in called for each in answers)
+
+
+def _look(said: Mapping[str, Any]) -> int:
+    """Give what a message says as a number: that it was written another way makes no difference."""
+    calls = _calls(said)
+    known = {text(call.get("id")) for call in calls}
+    parts = [part for part in _parts(said) if not _is_call(part, known)]
+    told: Sequence[Any] = [said.get("type"), parts, [[call.get(key) for key in ("id", "result")] for call in calls]]
+    return hash(jsontext.dumps(told))
+
+
 def read(source: Source) -> Iterator[Piece]:
     """Read a session, of lines or (as older versions wrote it) of one object with `messages`."""
     reader = _Reader()
-    session = Session(provider="google")
     opened = False
     for where, raw, said in _lines(source):
         if not opened:
             opened = True
-            if "sessionId" in said:
-                session = _session(said)
-                yield Opening(session)
+            if "sessionId" in said and not _is_talk(said):
+                reader.meta = rest(said, "messages")
+                yield Opening(_session(reader.meta))
+                for number, each in enumerate(listed(said.get("messages"))):
+                    place = f"{where}.messages[{number}]"
+                    yield from reader.take(need_object(each, place), jsontext.dumps_text(each), place)
                 continue
-            yield Opening(session)
+            yield Opening(_session({}))
         yield from reader.take(said, raw, where)
     if not opened:
-        yield Opening(session)
+        yield Opening(_session({}))
     yield from reader.flush("the end of the file")
-    yield Closing({}, reader.last)
+    yield Closing({}, reader.last, _session(reader.meta))
 
 
 def _lines(source: Source) -> Iterator[tuple[str, str, dict[str, Any]]]:
     if not source.head.is_lines:
         for place, said in objects(source):
-            yield place, jsontext.dumps_text(rest(said, "messages")), rest(said, "messages")
-            for number, each in enumerate(listed(said.get("messages"))):
-                where = f"{place}.messages[{number}]"
-                yield where, jsontext.dumps_text(each), need_object(each, where)
+            yield place, jsontext.dumps_text(said), said
         return
     for number, raw in source.lines():
         where = f"line {number}"
         try:
-            yield where, raw.decode("utf-8", "surrogateescape"), need_object(jsontext.loads(raw), where)
+            said = need_object(jsontext.loads(raw), where)
         except ValueError as problem:
-            raise CodecError(f"not JSON: {problem}", where=where) from None
+            source.bad_line(number, problem)
+            continue
+        yield where, raw.decode("utf-8", "surrogateescape"), said
 
 
 def _session(said: Mapping[str, Any]) -> Session:
@@ -158,11 +267,10 @@ def _result(call: Mapping[str, Any]) -> Part:
     failed = call.get("status") in ("error", "cancelled")
     return Part(
         "tool_result",
-        json={"is_error": True} if failed else None,
         tool_call_id=text(call.get("id")),
         tool_name=text(call.get("name")),
         tool_output=output,
-        provider_raw={"result": result},
+        provider_raw=failure(failed, {"result": result}),
     )
 
 
@@ -179,5 +287,5 @@ FORMAT = Format(
     carries=carrying(yes="branches ids timestamps model usage title thinking signatures calls images files extras"),
     read=read,
     sniff=_sniff,
-    aliases=("gemini-session",),
+    aliases=("gemini", "gemini-session"),
 )

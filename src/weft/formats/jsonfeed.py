@@ -62,11 +62,11 @@ class JsonFeed:
             raise self._error(f"{wanted!r} expected, not {found!r}" if found else f"it ends before {wanted!r}")
         self._at += 1
 
-    def value(self) -> Any:
-        """Take the next value, whatever it is."""
+    def value(self, loads: Callable[[bytes], Any] = jsontext.loads) -> Any:
+        """Take the next value, whatever it is, decoded by `loads`."""
         if not self.peek():
             raise self._error("it ends where a value should be")
-        return self._decoded(self._end_of_value())
+        return self._decoded(self._end_of_value(), loads)
 
     def elements(self, loads: Callable[[bytes], Any] = jsontext.loads) -> Iterator[Any]:
         """Take an array, giving its elements one by one, decoded by `loads`."""

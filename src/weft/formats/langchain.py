@@ -1,4 +1,4 @@
-"""LangChain's messages: what `messages_to_dict` gives, and its serialised constructors (`dumpd`).
+"""LangChain's messages: what `messages_to_dict` gives, its serialised constructors (`dumpd`), and `model_dump`.
 
 Content is text, or a list of its content blocks; tool calls stand beside it, and are put where a block of theirs says,
 else after the rest.
@@ -6,7 +6,9 @@ else after the rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from weft import jsontext
@@ -19,15 +21,18 @@ from weft.canon import (
     Part,
     Piece,
     Role,
+    Session,
     Transcript,
     Usage,
     output_text,
     read_arguments,
     thaw,
 )
+from weft.formats.beside import kept_beside, own_block
 from weft.formats.foreign import (
     base64_of,
     counted,
+    failure,
     is_failed,
     listed,
     media,
@@ -64,20 +69,30 @@ _CLASSES = {
     "ToolMessage": "tool",
     "FunctionMessage": "function",
     "ChatMessage": "chat",
+    "RemoveMessage": "remove",
 }
 _TYPES = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 _SAID = ("content", "type", "id", "tool_calls", "usage_metadata", "tool_call_id", "status")
 _EMPTY: Mapping[str, Any] = {"additional_kwargs": {}, "response_metadata": {}, "name": None, "invalid_tool_calls": []}
 _FINISHED = {"tool_use": "tool_calls", "end_turn": "stop", "max_tokens": "length", "STOP": "stop"}
-_COUNTS = (("input_tokens",), ("output_tokens",), ("total_tokens",))
+_PLAIN_CALL = {"type", "id", "name", "args"}
+_COUNTS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"), ("total_tokens",))
+_DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 
 
 def read(source: Source) -> Iterator[Piece]:
-    """Read one conversation: an array of messages, or a line each."""
+    """Read one conversation: an array of messages, a line each, or the state of a graph that has them."""
     shelf = Shelf()
-    yield Opening()
     before: tuple[str, ...] = ()
-    for number, (place, said) in enumerate(objects(source), 1):
+    given = objects(source)
+    first = next(given, None)
+    inner = None if first is None else _inside(first[1])
+    yield Opening(Session(extras={NAME: rest(first[1], "messages")}) if first and inner is not None else Session())
+    if inner is not None:
+        given = ((f"messages[{n}]", need_object(each, f"messages[{n}]")) for n, each in enumerate(inner))
+    elif first is not None:
+        given = chain((first,), given)
+    for number, (place, said) in enumerate(given, 1):
         entry = _entry(said, number, before, shelf, place)
         before = (entry.id,)
         yield entry
@@ -90,6 +105,7 @@ def _entry(said: dict[str, Any], number: int, before: tuple[str, ...], shelf: Sh
     about = data.get("response_metadata")
     about = about if isinstance(about, dict) else {}
     provider = text(about.get("model_provider"))
+    counts = data.get("usage_metadata") or about.get("token_usage") or about.get("usage")
     parts = _parts(data, provider, shelf)
     if role == "tool":
         parts = [_result(data)]
@@ -105,7 +121,7 @@ def _entry(said: dict[str, Any], number: int, before: tuple[str, ...], shelf: Sh
         before,
         text(about.get("model_name")) or text(about.get("model")),
         _FINISHED.get(reason, reason) if reason else None,
-        counted(data.get("usage_metadata"), *_COUNTS),
+        counted(counts, *_COUNTS),
         {NAME: kept} if kept else {},
         shelf.taken(),
     )
@@ -115,27 +131,48 @@ def _opened(said: dict[str, Any], place: str) -> tuple[str, dict[str, Any]]:
     """Give a message's type and fields, however it was written."""
     match said:
         case {"lc": _, "kwargs": dict(fields), "id": [*_, str(name)]}:
-            return text(fields.get("type")) or _CLASSES.get(name, name), fields
+            return _kind(text(fields.get("type")) or name), fields
         case {"type": str(kind), "data": dict(fields)}:
-            return kind, fields
-    return str(said.get("type")), need_object(said, place)
+            return _kind(kind), fields
+    return _kind(said.get("type")), need_object(said, place)
+
+
+def _inside(said: Mapping[str, Any]) -> list[Any] | None:
+    """Give the messages of a graph's state; None of what is a message itself."""
+    values = said.get("values")
+    found = said.get("messages", values.get("messages") if isinstance(values, dict) else None)
+    return found if isinstance(found, list) and not {"type", "kwargs", "content"} & said.keys() else None
+
+
+def _kind(name: Any) -> str:
+    """Give the type of a message by its name, or by that of its class; those that were streamed are the same."""
+    bare = str(name).removesuffix("Chunk")
+    return _CLASSES.get(bare, bare)
 
 
 def _parts(data: dict[str, Any], provider: str | None, shelf: Shelf) -> list[Part]:
     content = data.get("content")
     blocks = content if isinstance(content, list) else [content] if content else []
     calls = [each for each in listed(data.get("tool_calls")) if isinstance(each, dict)]
-    known = {text(call.get("id")) for call in calls}
     parts = []
     for block in blocks:
         is_call = isinstance(block, dict) and block.get("type") in ("tool_use", "tool_call", "function_call")
-        if not (is_call and (text(block.get("id")) in known or text(block.get("call_id")) in known)):
-            parts.append(_part(block, provider, shelf))
-    for call in calls:
-        arguments = read_arguments(call.get("args"))
-        name = text(call.get("name")) or ""
-        parts.append(Part("tool_call", tool_call_id=text(call.get("id")), tool_name=name, tool_args=arguments))
-    return parts
+        names = {text(block.get("id")), text(block.get("call_id"))} if is_call else ()
+        at = next((at for at, call in enumerate(calls) if text(call.get("id")) in names), None)
+        parts.append(_part(block, provider, shelf) if at is None else _call(calls.pop(at), block))
+    return parts + [_call(call) for call in calls]
+
+
+def _call(call: dict[str, Any], block: Any = None) -> Part:
+    """Read a call, with the block that said where it stands, unless that is as we would write it."""
+    is_plain = block is None or block.keys() == _PLAIN_CALL
+    return Part(
+        "tool_call",
+        tool_call_id=text(call.get("id")),
+        tool_name=text(call.get("name")) or "",
+        tool_args=read_arguments(call.get("args")),
+        provider_raw=None if is_plain else {NAME: {"block": block}},
+    )
 
 
 def _part(block: Any, provider: str | None, shelf: Shelf) -> Part:
@@ -146,27 +183,58 @@ def _part(block: Any, provider: str | None, shelf: Shelf) -> Part:
             kept = rest(block, "type", "text")
             return Part("text", words, provider_raw={NAME: kept} if kept else None)
         case {"type": "reasoning", "reasoning": str(words)}:
-            extras = block.get("extras")
-            signature = block.get("signature") or (extras.get("signature") if isinstance(extras, dict) else None)
-            return signed_thinking(words, provider, signature, NAME)
+            return _thought(words, block, provider)
+        case {"type": "redacted_thinking", "data": str()}:
+            return Part("thinking", json={"provider": "anthropic", "dialect": "anthropic"}, provider_raw=block)
+        case {"type": "non_standard", "value": {"type": "redacted_thinking", "data": str()} as value}:
+            return _part(value, provider, shelf)
         case {"type": "thinking", "thinking": str(words)}:
             return signed_thinking(words, provider or "anthropic", block.get("signature"), NAME)
         case {"type": "image" | "audio" | "video" | "file", "base64": str(data)}:
-            return media(shelf, data, block.get("mime_type"), unknown(NAME, block))
+            part = media(shelf, data, block.get("mime_type"), unknown(NAME, block))
+            return _with(part, rest(block, "type", "base64", "mime_type"))
         case {"type": "image" | "audio" | "video" | "file" as kind, "url": str(url)}:
-            return Part(kind, json={"url": url})
-        case {"type": "image_url", "image_url": {"url": str(url)}}:
-            return Part("image", json={"url": url})
+            return _with(Part(kind, json={"url": url}), rest(block, "type", "url"))
+        case {"type": "image" | "audio" | "file", "source_type": "base64", "data": str(data)}:
+            return media(shelf, data, block.get("mime_type"), unknown(NAME, block))
+        case {"type": "image" | "document", "source": {"type": "base64", "data": str(data), "media_type": str(kind)}}:
+            return media(shelf, data, kind, unknown(NAME, block))
+        case {"type": "media", "data": str(data), "mime_type": str(kind)}:
+            return media(shelf, data, kind, unknown(NAME, block))
+        case {"type": "image_url", "image_url": str(url) | {"url": str(url)}}:
+            if found := _DATA_URL.fullmatch(url):
+                return media(shelf, found[2], found[1], unknown(NAME, block))
+            image = block["image_url"]
+            return _with(Part("image", json={"url": url}), rest(image, "url") if isinstance(image, dict) else {})
     return unknown(NAME, block)
+
+
+def _thought(words: str, block: dict[str, Any], provider: str | None) -> Part:
+    """Give reasoning with its seal; what else the block says is kept with who made it."""
+    kept = rest(block, "type", "reasoning", "signature")
+    signature = block.get("signature")
+    match kept.get("extras"):
+        case {"signature": str(seal), **more}:
+            signature = signature or seal
+            kept = {**kept, "extras": more} if more else rest(kept, "extras")
+    part = signed_thinking(words, provider, signature, NAME)
+    made = {**(part.json or {}), NAME: kept} if kept else part.json
+    return Part("thinking", words, json=made, provider_raw=part.provider_raw)
+
+
+def _with(part: Part, kept: dict[str, Any]) -> Part:
+    if not kept or part.type == "provider":
+        return part
+    return Part(part.type, json=part.json, blob=part.blob, provider_raw={NAME: kept})
 
 
 def _result(data: Mapping[str, Any]) -> Part:
     return Part(
         "tool_result",
-        json={"is_error": True} if data.get("status") == "error" else None,
         tool_call_id=text(data.get("tool_call_id")),
         tool_name=text(data.get("name")),
         tool_output=data.get("content"),
+        provider_raw=failure(data.get("status") == "error"),
     )
 
 
@@ -182,7 +250,7 @@ def _encode(transcript: Transcript) -> bytes:
 
 def _messages(entry: Entry) -> Iterator[dict[str, Any]]:
     message = entry.message
-    ours = dict(thaw(entry.extras.get(NAME, {})))
+    ours = dict(thaw(entry.noted(NAME)))
     kind = ours.pop("type", _TYPES[message.role])
     if message.role == "tool":
         for part in message.parts:
@@ -193,7 +261,7 @@ def _messages(entry: Entry) -> Iterator[dict[str, Any]]:
                 status = "error" if is_failed(part) else "success"
                 yield _message(kind, {**fields, "id": message.id, "artifact": None, "status": status, **ours})
         return
-    fields = {"content": _content(entry), "id": message.id}
+    fields = {"content": _content(entry, is_native=_is_native(ours.get("response_metadata"))), "id": message.id}
     if message.role == "assistant":
         calls = [part for part in message.parts if part.type == "tool_call"]
         fields["tool_calls"] = [
@@ -201,12 +269,19 @@ def _messages(entry: Entry) -> Iterator[dict[str, Any]]:
             for part in calls
         ]
         fields["invalid_tool_calls"] = []
-        fields["usage_metadata"] = _usage(entry.usage)
+        is_told = entry.usage is not None and entry.usage.provider_usage in _told(ours)
+        fields["usage_metadata"] = None if is_told else _usage(entry.usage)
         about = {"model_name": entry.model, "finish_reason": entry.finish_reason, "model_provider": message.provider}
         # Without the version, blocks are taken for the provider's own.
         about["output_version"] = "v1" if isinstance(fields["content"], list) else None
         fields["response_metadata"] = {key: value for key, value in about.items() if value is not None}
     yield _message(kind, {**fields, **ours})
+
+
+def _told(ours: Mapping[str, Any]) -> list[Any]:
+    """Give the accounts of tokens that what is kept of a message has already."""
+    about = ours.get("response_metadata")
+    return [about.get("token_usage"), about.get("usage")] if isinstance(about, Mapping) else []
 
 
 def _message(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -218,29 +293,54 @@ def _is_content(output: Any) -> bool:
     return isinstance(output, (list, tuple)) and all(isinstance(each, (str, Mapping)) for each in output)
 
 
-def _content(entry: Entry) -> Any:
-    said = []
+def _is_native(about: Any) -> bool:
+    """Tell whether LangChain takes the blocks of a message for Anthropic's own."""
+    return (
+        isinstance(about, dict) and about.get("model_provider") == "anthropic" and about.get("output_version") != "v1"
+    )
+
+
+def _content(entry: Entry, *, is_native: bool) -> Any:
+    said: list[Any] = []
     parts = entry.message.parts
-    for part in parts:
-        raw = part.provider_raw or {}
-        kept = dict(thaw(raw.get(NAME, {}))) if isinstance(raw.get(NAME), Mapping) else {}
+    last = max((at for at, part in enumerate(parts) if part.type not in ("tool_call", "annotation")), default=-1)
+    for at, part in enumerate(parts):
+        kept = kept_beside(part, NAME)
         match part.type:
+            case "tool_call" if isinstance(kept.get("block"), dict):
+                said.append(kept["block"])
+            case "tool_call" if at < last and entry.message.role == "assistant":  # it has a place to keep
+                arguments = thaw(part.tool_args or {})
+                said.append(
+                    {"type": "tool_call", "id": part.tool_call_id, "name": part.tool_name or "", "args": arguments}
+                )
+            case "thinking" if is_native and (part.provider_raw or {}).get("type") in ("thinking", "redacted_thinking"):
+                said.append(thaw(part.provider_raw))
             case "text" | "refusal":
                 said.append({"type": "text", "text": part.text or "", **kept})
+            case "thinking" if (part.provider_raw or {}).get("type") == "redacted_thinking":
+                said.append({"type": "non_standard", "value": thaw(part.provider_raw)})
             case "thinking":
-                signature = signature_of(part)
-                sealed = {} if signature is None else {"extras": {"signature": signature}}
-                said.append({"type": "reasoning", "reasoning": part.text or "", **sealed})
+                said.append(_reasoning(part))
             case "image" | "audio" | "video" | "file":
                 if (given := base64_of(part, entry.blobs)) is not None:
-                    said.append({"type": part.type, "base64": given[1], "mime_type": given[0]})
+                    said.append({"type": part.type, "base64": given[1], "mime_type": given[0], **kept})
                 elif isinstance(url := (part.json or {}).get("url"), str):
-                    said.append({"type": part.type, "url": url})
-            case "provider" if (part.json or {}).get("dialect") == NAME:
-                said.append(thaw(raw))
+                    said.append({"type": part.type, "url": url, **kept})
+            case "provider" if (block := own_block(part, NAME)) is not None:
+                said.append(block)
     if len(said) == 1 and said[0].keys() == {"type", "text"}:
         return said[0]["text"]
     return said or ""
+
+
+def _reasoning(part: Part) -> dict[str, Any]:
+    kept = (part.json or {}).get(NAME)
+    said = {"type": "reasoning", "reasoning": part.text or "", **(thaw(kept) if isinstance(kept, Mapping) else {})}
+    if (signature := signature_of(part)) is not None:
+        extras = said.get("extras")
+        said["extras"] = {**(extras if isinstance(extras, dict) else {}), "signature": signature}
+    return said
 
 
 def _usage(usage: Usage | None) -> dict[str, Any] | None:
@@ -254,9 +354,19 @@ def _usage(usage: Usage | None) -> dict[str, Any] | None:
 
 def _sniff(head: Head) -> float:
     first = head.first
-    if "lc" in first and "kwargs" in first:
-        return 0.95
-    return 0.95 if "data" in first and first.get("type") in ("human", "ai", "system", "tool", "chat") else 0.0
+    for said in (first, *(_inside(first) or ())[:1]):
+        if isinstance(said, dict) and _is_message(said):
+            return 0.95
+    return 0.0
+
+
+def _is_message(said: Mapping[str, Any]) -> bool:
+    if "lc" in said and "kwargs" in said:
+        return True
+    kind = _kind(said.get("type"))
+    if "data" in said:
+        return kind in ("human", "ai", "system", "tool", "chat")
+    return kind in _ROLES and "content" in said and "additional_kwargs" in said
 
 
 FORMAT = Format(

@@ -18,12 +18,11 @@ from typing import Any, Literal
 from weft.canon import Closing, Entry, Opening, Piece, Session, Stray
 from weft.errors import UsageError
 
-__all__ = ["ENTRY_FACTS", "SESSION_FACTS", "Fate", "Ledger", "Loss"]
+__all__ = ["SESSION_FACTS", "Fate", "Ledger", "Loss"]
 
 Fate = Literal["changed", "lost"]
 
-# What an entry can say beside its parts, and a session beside its entries: what a format may lack a place for.
-ENTRY_FACTS = ("id", "message_id", "timestamp", "model", "provider", "finish_reason", "usage", "extras", "turn_id")
+# What a session can say beside its entries: what a format may lack a place for.
 SESSION_FACTS = (
     "id",
     "title",
@@ -37,12 +36,6 @@ SESSION_FACTS = (
     "parameters",
     "extras",
 )
-_ENTRY_PLACES = {
-    "message_id": "message.id",
-    "provider": "message.provider",
-    "turn_id": "message.turn_id",
-    "timestamp": "message.timestamp",
-}
 PLACES_KEPT = 10
 _ENTRY = re.compile(r"entries\[(\d+)\]")
 
@@ -99,8 +92,8 @@ class Ledger:
 
     def _add(self, fate: Fate, what: str, why: str, place: Callable[[], str]) -> None:
         key = (fate, what, why)
-        self._counts[key] += 1
-        if self._limit is None or self._counts[key] <= self._limit:
+        self._counts[key] = count = self._counts[key] + 1
+        if self._limit is None or count <= self._limit:
             self.losses.append(Loss(place(), what, why, fate))
 
     @property
@@ -153,11 +146,29 @@ class Ledger:
             return place
         return f"entries[{self._origins[int(found[1])]}]{place[found.end() :]}"
 
-    def unsaid_of_entry(self, entry: Entry, lacking: Iterable[str], name: str) -> None:
-        """Note the facts of an entry that the format `name` has no place for. Numbers are places, not ids."""
-        for fact in lacking:
-            if _says(entry, fact):
-                self.lost(_ENTRY_PLACES.get(fact, fact), fact.replace("_", " "), f"{name} has no place for it")
+    def unsaid_of_entry(self, entry: Entry, name: str) -> None:
+        """Note what an entry says beside its message, for a format `name` without a place for any of it.
+
+        This is asked of every entry, so only what is said is looked at twice.
+        """
+        message = entry.message
+        why = f"{name} has no place for it"
+        if not entry.id.isdecimal():  # numbers are places, not ids
+            self.lost("id", "id", why)
+        if entry.timestamp is not None:
+            self.lost("message.timestamp", "timestamp", why)
+        if entry.model:
+            self.lost("model", "model", why)
+        if message.provider is not None:
+            self.lost("message.provider", "provider", why)
+        if entry.finish_reason:
+            self.lost("finish_reason", "finish reason", why)
+        if entry.usage:
+            self.lost("usage", "usage", why)
+        if entry.plain_extras or (entry.plain_extras is None and entry.extras):
+            self.lost("extras", "extras", why)
+        if message.turn_id is not None:
+            self.lost("message.turn_id", "turn id", why)
 
     def unsaid_of_session(self, session: Session, lacking: Iterable[str], name: str) -> None:
         """Note the facts of a session that the format `name` has no place for."""
@@ -195,17 +206,3 @@ class Ledger:
             places = [loss.place for loss in self.losses if (loss.fate, loss.what, loss.why) == (fate, what, why)]
             kinds.append({"fate": fate, "what": what, "why": why, "count": count, "places": places})
         return {"kept": dict(self.kept), "losses": kinds}
-
-
-def _says(entry: Entry, fact: str) -> bool:
-    match fact:
-        case "id":
-            return not entry.id.isdecimal()
-        case "message_id":
-            return entry.message.id is not None
-        case "provider":
-            return entry.message.provider is not None
-        case "turn_id":
-            return entry.message.turn_id is not None
-        case _:
-            return bool(getattr(entry, fact))

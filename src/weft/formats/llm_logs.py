@@ -1,8 +1,9 @@
 """The logs of `llm`: its SQLite database, logs.db.
 
 Since 0.36 messages are a tree by their parents' hashes, and a thread is a name on one of its ends: each tree is one
-conversation here, with every thread as a head. What older versions logged (a prompt and a response a row) is read where
-there is no tree. Someone else's database is a file format like any other: nothing is written to it.
+conversation here, with every thread as a head. What older versions logged (a prompt and a response a row) stays as it
+was when llm is upgraded, so both are read; a row that is a turn of a tree too is read there. Someone else's database is
+a file format like any other: nothing is written to it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from weft.canon import (
     read_arguments,
 )
 from weft.errors import CodecError
-from weft.formats.foreign import as_role, moment, picture, rest, text, unknown
+from weft.formats.foreign import as_role, failure, moment, picture, rest, text, unknown
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Shelf, Source
 
@@ -60,8 +61,8 @@ def read(source: Source) -> Iterator[Piece]:
                 ).fetchall()
                 for root in roots:
                     yield from _Tree(database).pieces(root["hash"])
-            elif "responses" in tables:
-                yield from _logged(database)
+            if "responses" in tables:
+                yield from _logged(database, "turns" in tables)
         except sqlite3.Error as problem:
             raise CodecError(f"not a database of llm: {problem}", where=source.name or "the file") from problem
 
@@ -166,14 +167,13 @@ class _Tree:
                     provider_raw=raw,
                 )
             case "tool_result":
-                failed = payload.get("exception")
+                failed, kept = payload.get("exception"), rest(payload, "tool_call_id", "name", "output")
                 return Part(
                     "tool_result",
-                    json={"is_error": True} if failed else None,
                     tool_call_id=text(payload.get("tool_call_id")),
                     tool_name=text(payload.get("name")),
                     tool_output=payload.get("output"),
-                    provider_raw={NAME: kept} if (kept := rest(payload, "tool_call_id", "name", "output")) else None,
+                    provider_raw=failure(failed, {NAME: kept} if kept else None),
                 )
             case "attachment":
                 reference = payload.get("attachment")
@@ -211,24 +211,35 @@ def _attachment(database: sqlite3.Connection, name: Any, shelf: Shelf) -> Part |
     return Part(picture(kind), json={**place, "media_type": kind})
 
 
-def _logged(database: sqlite3.Connection) -> Iterator[Piece]:
+_ROWS = """
+select * from responses where (conversation_id = :talk or (:talk is null and conversation_id is null))
+order by datetime_utc, rowid
+"""
+_ROWS_WITHOUT_TURNS = _ROWS.replace("order by", "and id not in (select id from turns) order by")
+
+
+def _logged(database: sqlite3.Connection, has_turns: bool) -> Iterator[Piece]:
     """Read what versions before 0.36 logged: a prompt and its response a row."""
+    every = _ROWS_WITHOUT_TURNS if has_turns else _ROWS
     for talk in database.execute("select * from conversations order by rowid").fetchall():
-        rows = database.execute(
-            "select * from responses where conversation_id = ? order by datetime_utc, rowid", (talk["id"],)
-        ).fetchall()
-        system = next((row["system"] for row in rows if row["system"]), None)
-        yield Opening(
-            Session(
-                id=talk["id"],
-                title=talk["name"],
-                model=talk["model"],
-                created=moment(rows[0]["datetime_utc"]) if rows else None,
-                instructions=Instructions(system) if system else None,
-            )
-        )
-        yield from _answers(database, rows)
-        yield Closing()
+        rows = database.execute(every, {"talk": talk["id"]}).fetchall()
+        if rows or not has_turns:
+            yield from _talk(database, rows, id=talk["id"], title=talk["name"], model=talk["model"])
+    for row in database.execute(every, {"talk": None}).fetchall():
+        yield from _talk(database, [row], model=row["model"])
+
+
+def _talk(database: sqlite3.Connection, rows: list[Any], **facts: Any) -> Iterator[Piece]:
+    system = next((told for row in rows if (told := _system(database, row))), None)
+    created = moment(rows[0]["datetime_utc"]) if rows else None
+    yield Opening(Session(created=created, instructions=Instructions(system) if system else None, **facts))
+    yield from _answers(database, rows)
+    yield Closing()
+
+
+def _system(database: sqlite3.Connection, row: Row) -> str:
+    borrowed = [each["content"] for each in _under(database, "system_fragments", row["id"])]
+    return "\n\n".join([*borrowed, *([row["system"]] if row["system"] else [])])
 
 
 def _answers(database: sqlite3.Connection, rows: list[Any]) -> Iterator[Entry]:
@@ -243,16 +254,17 @@ def _answers(database: sqlite3.Connection, rows: list[Any]) -> Iterator[Entry]:
         if results:
             yield Entry(f"{name}/results", Message("tool", results, timestamp=at), before)
             before = (f"{name}/results",)
-        asked = [Part("text", row["prompt"])] if row["prompt"] else []
-        attached = database.execute(
-            'select attachment_id from prompt_attachments where response_id = ? order by "order"', (name,)
-        )
-        found = (_attachment(database, each["attachment_id"], shelf) for each in attached.fetchall())
+        asked = [Part("text", each["content"]) for each in _under(database, "prompt_fragments", name)]
+        asked += [Part("text", row["prompt"])] if row["prompt"] else []
+        attached = _under(database, "prompt_attachments", name)
+        found = (_attachment(database, each["attachment_id"], shelf) for each in attached)
         asked += [part for part in found if part is not None]
         if asked or not results:
             yield Entry(f"{name}/prompt", Message("user", asked, timestamp=at), before, blobs=shelf.taken())
             before = (f"{name}/prompt",)
-        said = [Part("text", row["response"])] if row["response"] else []
+        thought = _cell(row, "reasoning")
+        said = [Part("thinking", thought, json={"provider": None, "dialect": NAME})] if thought else []
+        said += [Part("text", row["response"])] if row["response"] else []
         said += [
             Part(
                 "tool_call",
@@ -262,28 +274,44 @@ def _answers(database: sqlite3.Connection, rows: list[Any]) -> Iterator[Entry]:
             )
             for each in _under(database, "tool_calls", name)
         ]
-        counts = _json(row["token_details"]) or {}
+        counts = _json(_cell(row, "token_details")) or {}
+        received, sent = _cell(row, "input_tokens"), _cell(row, "output_tokens")
+        is_counted = received is not None or sent is not None
         yield Entry(
             name,
             Message("assistant", said, timestamp=at),
             before,
-            row["model"],
-            usage=Usage(row["input_tokens"], row["output_tokens"], None, counts),
+            _cell(row, "resolved_model") or row["model"],
+            usage=Usage(received, sent, None, counts) if is_counted else None,
             extras={NAME: {key: row[key] for key in ("options_json", "response_json", "duration_ms") if row[key]}},
         )
         before = (name,)
 
 
 _UNDER = {
+    "prompt_attachments": 'select attachment_id from prompt_attachments where response_id = ? order by "order"',
     "tool_calls": "select * from tool_calls where response_id = ? order by id",
     "tool_results": "select * from tool_results where response_id = ? order by id",
+    "prompt_fragments": """
+        select content from fragments join prompt_fragments on fragments.id = fragment_id
+        where response_id = ? order by "order"
+    """,
+    "system_fragments": """
+        select content from fragments join system_fragments on fragments.id = fragment_id
+        where response_id = ? order by "order"
+    """,
 }
 
 
 def _under(database: sqlite3.Connection, table: str, name: str) -> list[Any]:
-    """Give the rows of a response; versions before tools have no such table."""
+    """Give the rows of a response; versions before tools, attachments or fragments have no such table."""
     has = database.execute("select 1 from sqlite_master where name = ?", (table,)).fetchone()
     return database.execute(_UNDER[table], (name,)).fetchall() if has else []
+
+
+def _cell(row: Any, name: str) -> Any:
+    """Give a cell of a row; None if the version that logged it had no such column."""
+    return row[name] if name in row.keys() else None  # noqa: SIM118 - a row is no mapping
 
 
 def _json(value: Any) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from weft import jsontext
 from weft.canon import EMPTY, UNTIMED, Closing, Context, Entry, Message, Opening, Piece, Session, Transcript, thaw
 from weft.errors import CodecError, WeftError
+from weft.formats.foreign import mappings
 from weft.formats.format import Format, carrying
 from weft.formats.proof import proven
 from weft.formats.source import Head, Source
@@ -56,7 +57,7 @@ def encode(transcript: Transcript) -> bytes:
         written = Context((entry.message,), blob_store=entry.blobs).to_dict()["messages"][0]
         if entry.timestamp is None:
             written["timestamp"] = None
-        messages.append({**written, **thaw(entry.extras.get("lmctx") or EMPTY)})
+        messages.append({**written, **thaw(entry.noted("lmctx"))})
         for part, plain in zip(entry.message.parts, written["parts"], strict=True):
             if part.blob is not None and part.blob.id not in payloads:
                 try:
@@ -64,8 +65,8 @@ def encode(transcript: Transcript) -> bytes:
                 except WeftError as problem:
                     raise CodecError(f"the bytes of blob {part.blob.id} are not there: {problem}") from problem
                 payloads[part.blob.id] = {"ref": plain["blob"], "data_b64": data}
-    others = thaw(transcript.session.extras.get("lmctx") or EMPTY)
-    log = list(others.pop("usage_log", None) or ())
+    others = thaw(transcript.session.noted("lmctx"))
+    log = [*mappings(others.pop("usage_log", None))]
     log += [
         Context(usage_log=(entry.usage,)).to_dict()["usage_log"][0]
         for entry in transcript.entries

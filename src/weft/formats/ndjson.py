@@ -119,6 +119,7 @@ def sniff(head: Head) -> float:
 FORMAT = Format(
     name="ndjson",
     about="wire messages as NDJSON: one a line",
+    aliases=("jsonl",),
     extensions=(".ndjson", ".jsonl"),
     carries=carrying(CARRIED, CARRIED_IN_PART),
     notes=NOTES,

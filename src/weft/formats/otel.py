@@ -27,9 +27,11 @@ from weft.canon import (
     read_arguments,
     thaw,
 )
+from weft.formats.beside import kept_beside, own_block
 from weft.formats.foreign import (
     as_role,
     base64_of,
+    failure,
     is_failed,
     listed,
     media,
@@ -43,17 +45,17 @@ from weft.formats.foreign import (
     unknown,
 )
 from weft.formats.format import Format, carrying
+from weft.formats.otlp import INPUT, OUTPUT, began, is_otlp, opened, recorded
 from weft.formats.proof import proven
 from weft.formats.source import Head, Shelf, Source
 
 __all__ = ["FORMAT", "instructions_attribute", "messages_attribute", "tools_attribute"]
 
 NAME = "otel"
-_INPUT, _OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 _SYSTEM, _TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
 _SAID = (
-    _INPUT,
-    _OUTPUT,
+    INPUT,
+    OUTPUT,
     _SYSTEM,
     _TOOLS,
     "gen_ai.conversation.id",
@@ -64,6 +66,7 @@ _SAID = (
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.output_tokens",
 )
+_OPERATION = "gen_ai.operation.name"
 _REASONS = {"tool_call": "tool_calls"}
 _MODALITIES = ("image", "audio", "video")
 
@@ -80,15 +83,18 @@ def read(source: Source) -> Iterator[Piece]:
         yield Closing()
         return
     for _, said in objects(source):
-        inner = said.get("attributes")
-        yield from _span(inner if isinstance(inner, dict) else said)
+        for attributes in recorded(said):
+            yield from _span(attributes)
 
 
 def _span(given: dict[str, Any]) -> Iterator[Piece]:
-    said = {key: _opened(value) for key, value in given.items()}
+    said = {key: opened(value) for key, value in given.items()}
     system = said.get(_SYSTEM)
     words = [text(part.get("content")) for part in listed(system) if isinstance(part, dict)]
     told = "\n\n".join(each for each in words if each)
+    kept = rest(given, *_SAID)
+    if kept.get(_OPERATION) == "chat":  # as it is written of every one
+        del kept[_OPERATION]
     yield Opening(
         Session(
             id=text(said.get("gen_ai.conversation.id")),
@@ -96,27 +102,18 @@ def _span(given: dict[str, Any]) -> Iterator[Piece]:
             model=text(said.get("gen_ai.request.model")),
             instructions=Instructions(told) if told else None,
             tools=tools_from(said.get(_TOOLS)),
-            extras={NAME: kept} if (kept := rest(given, *_SAID)) else {},
+            created=began(given.get("span")),
+            extras={NAME: kept} if kept else {},
         )
     )
     before: tuple[str, ...] = ()
     count = 0
-    for key in (_INPUT, _OUTPUT):
+    for key in (INPUT, OUTPUT):
         for each in listed(said.get(key)):
             count += 1
-            yield _entry(each if isinstance(each, dict) else {}, str(count), before, said if key == _OUTPUT else {})
+            yield _entry(each if isinstance(each, dict) else {}, str(count), before, said if key == OUTPUT else {})
             before = (str(count),)
     yield Closing()
-
-
-def _opened(value: Any) -> Any:
-    """Give an attribute as data: some backends keep it as the text of its JSON."""
-    if isinstance(value, str) and value[:1] in "[{":
-        try:
-            return jsontext.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _entry(said: dict[str, Any], name: str, before: tuple[str, ...], span: Mapping[str, Any] | None = None) -> Entry:
@@ -137,10 +134,18 @@ def _entry(said: dict[str, Any], name: str, before: tuple[str, ...], span: Mappi
         before,
         text(about.get("gen_ai.response.model")),
         _REASONS.get(reason, reason) if reason else None,
-        Usage(counts.get("input_tokens"), counts.get("output_tokens")) if counts else None,
+        Usage(_number(counts.get("input_tokens")), _number(counts.get("output_tokens"))) if counts else None,
         {NAME: kept} if kept else {},
         shelf.taken(),
     )
+
+
+def _number(value: Any) -> int | None:
+    """Give a count; some backends keep numbers as texts, or with a fraction that is none."""
+    try:
+        return None if value is None or isinstance(value, bool) else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _part(part: Any, provider: str | None, shelf: Shelf) -> Part:
@@ -160,10 +165,10 @@ def _part(part: Any, provider: str | None, shelf: Shelf) -> Part:
         case {"type": "tool_call_response"}:
             return Part(
                 "tool_result",
-                json={"is_error": True} if part.get("is_error") is True else None,
                 tool_call_id=text(part.get("id")),
                 tool_name=text(part.get("name")),
                 tool_output=part.get("response", part.get("result")),
+                provider_raw=failure(part.get("is_error") is True),
             )
         case {"type": "blob", "content": str(data)}:
             return media(shelf, data, part.get("mime_type"), unknown(NAME, part))
@@ -180,7 +185,7 @@ def _encode(transcript: Transcript) -> bytes:
     session = transcript.session
     entries = transcript.linear()
     last = entries[-1] if entries and entries[-1].message.role == "assistant" else None
-    said: dict[str, Any] = {"gen_ai.operation.name": "chat"}
+    said: dict[str, Any] = {_OPERATION: "chat"}
     facts: dict[str, Any] = {
         "gen_ai.conversation.id": session.id,
         "gen_ai.provider.name": (last.message.provider if last else None) or session.provider,
@@ -189,15 +194,15 @@ def _encode(transcript: Transcript) -> bytes:
         _TOOLS: tools_attribute(session.tools) or None,
     }
     before = entries[:-1] if last else entries
-    facts[_INPUT] = messages_attribute(before)
+    facts[INPUT] = messages_attribute(before)
     if last is not None:
-        facts[_OUTPUT] = messages_attribute([last], answers=True)
+        facts[OUTPUT] = messages_attribute([last], answers=True)
         facts |= {"gen_ai.response.model": last.model, "gen_ai.response.id": last.message.id}
         if last.usage is not None:
             facts["gen_ai.usage.input_tokens"] = last.usage.input_tokens
             facts["gen_ai.usage.output_tokens"] = last.usage.output_tokens
     said |= {key: value for key, value in facts.items() if value is not None}
-    return jsontext.dumps(said | thaw(session.extras.get(NAME, {}))) + b"\n"
+    return jsontext.dumps(said | thaw(session.noted(NAME))) + b"\n"
 
 
 def instructions_attribute(told: Instructions | None) -> list[dict[str, Any]]:
@@ -215,7 +220,7 @@ def messages_attribute(entries: Iterable[Entry], *, answers: bool = False) -> li
     """Write messages as `gen_ai.input.messages` has them, or as `gen_ai.output.messages` does: with their ends."""
     said = []
     for entry in entries:
-        ours = dict(thaw(entry.extras.get(NAME, {})))
+        ours = dict(thaw(entry.noted(NAME)))
         role = ours.pop("role", entry.message.role)
         parts = [each for part in entry.message.parts if (each := _said(part, entry.blobs)) is not None]
         message = {"role": role, "parts": parts, **ours}
@@ -227,8 +232,7 @@ def messages_attribute(entries: Iterable[Entry], *, answers: bool = False) -> li
 
 
 def _said(part: Part, blobs: BlobStore) -> dict[str, Any] | None:
-    raw = part.provider_raw or {}
-    kept = dict(thaw(raw.get(NAME, {}))) if isinstance(raw.get(NAME), Mapping) else {}
+    kept = kept_beside(part, NAME)
     named = {} if part.tool_call_id is None else {"id": part.tool_call_id}
     match part.type:
         case "text" | "refusal":
@@ -252,13 +256,15 @@ def _said(part: Part, blobs: BlobStore) -> dict[str, Any] | None:
                 return {"type": "uri", **modality, "uri": url}
             if isinstance(name := facts.get("file_id"), str):
                 return {"type": "file", **modality, "file_id": name}
-        case "provider" if (part.json or {}).get("dialect") == NAME:
-            return dict(thaw(raw))
+        case "provider":
+            return own_block(part, NAME)
     return None
 
 
 def _sniff(head: Head) -> float:
     first = head.first
+    if is_otlp(first):
+        return 0.95 if b"gen_ai." in head.data else 0.4
     inner = first.get("attributes")
     if any(key.startswith("gen_ai.") for key in (inner if isinstance(inner, dict) else first)):
         return 0.95
@@ -278,7 +284,7 @@ FORMAT = Format(
     read=read,
     write=proven(NAME, _encode, read),
     sniff=_sniff,
-    aliases=("opentelemetry", "genai"),
+    aliases=("opentelemetry", "genai", "otel-genai"),
     notes={
         "title": "the conversation's id",
         "model": "of the last answer",

@@ -1,4 +1,4 @@
-"""Packed files as what is in them: gzip, zstandard, and the zip files that exports of chats come in.
+"""Packed files as what is in them: gzip, zstandard, and the zip files that exports of chats and evaluations come in.
 
 They are unpacked as they are read, whatever their size. Damage is a CodecError that names the file, wherever in it that
 comes to light.
@@ -14,9 +14,11 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import IO, Any, BinaryIO
 
 from weft.errors import CodecError, UsageError
+from weft.formats.evalzip import ZSTANDARD, eval_log, zstd_member
 
 __all__ = ["CHUNK_BYTES", "unpacked"]
 
@@ -37,8 +39,7 @@ def unpacked(file: BinaryIO, head: bytes, name: str) -> BinaryIO | None:
         inner = _Unpacked([_from_start(file, lambda: gzip.GzipFile(fileobj=file))], name, file.seekable())
     elif head.startswith(_ZSTD):
         zstd = _zstd()
-        damage = (*_DAMAGE, zstd.ZstdError)
-        inner = _Unpacked([_from_start(file, lambda: zstd.ZstdFile(file))], name, file.seekable(), damage=damage)
+        inner = _Unpacked([_from_start(file, lambda: zstd.ZstdFile(file))], name, file.seekable(), damage=_damage(zstd))
     elif head.startswith(_ZIP):
         inner = _conversations(file, name)
     else:
@@ -73,16 +74,39 @@ def _conversations(file: BinaryIO, name: str) -> _Unpacked:
     chosen = [info for info, match in found if match[1] is None] or sorted(
         (info for info, _ in found), key=lambda info: (len(info.filename), info.filename)
     )
+    if not chosen and (log := _evaluation(archive, there, file, copy, name)) is not None:
+        return log
     if not chosen:
         names = ", ".join(info.filename for info in there[:_NAMES_TOLD]) or "nothing"
         more = f" and {len(there) - _NAMES_TOLD} more" if len(there) > _NAMES_TOLD else ""
         raise CodecError(
             f"a zip file without a conversations.json: it holds {names}{more}\n"
-            "  of other zip files, unpack what you mean and give that",
+            "  exports of chats and .eval logs are read as they are; of other zip files, unpack what you mean",
             where=name,
         )
     parts = [lambda info=info: archive.open(info) for info in chosen]
     return _Unpacked(parts, name, owned=copy)
+
+
+def _evaluation(
+    archive: zipfile.ZipFile, infos: Sequence[zipfile.ZipInfo], file: BinaryIO, copy: IO[bytes] | None, name: str
+) -> _Unpacked | None:
+    """Open inspect-ai's log as the JSON it is; None if this is none."""
+    zstd = _zstd() if any(info.compress_type == ZSTANDARD for info in infos) else None
+
+    def opened(piece: bytes | zipfile.ZipInfo) -> IO[bytes]:
+        if isinstance(piece, bytes):
+            return io.BytesIO(piece)
+        return zstd_member(copy or file, piece, zstd) if piece.compress_type == ZSTANDARD else archive.open(piece)
+
+    damage = _DAMAGE if zstd is None else _damage(zstd)
+    try:
+        pieces = eval_log(infos, lambda info: opened(info).read())
+    except damage as problem:
+        raise _damaged(problem, name) from problem
+    if pieces is None:
+        return None
+    return _Unpacked([partial(opened, piece) for piece in pieces], name, damage=damage, owned=copy)
 
 
 class _Unpacked(io.RawIOBase):
@@ -142,6 +166,10 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
+def _damage(zstd: Any) -> tuple[type[Exception], ...]:
+    return (*_DAMAGE, zstd.ZstdError)
+
+
 def _damaged(problem: Exception, name: str) -> CodecError:
     return CodecError(f"it is compressed, and damaged: {problem}", where=name)
 
@@ -153,5 +181,7 @@ def _zstd() -> Any:
         try:
             from backports import zstd  # type: ignore[no-redef,import-not-found,unused-ignore]  # noqa: PLC0415
         except ImportError:
-            raise UsageError("reading .zst files needs the extra: pip install 'weft[zstd]'") from None
+            raise UsageError(
+                "reading what zstandard compressed (.zst, .eval) needs the extra: pip install 'weft[zstd]'"
+            ) from None
     return zstd

@@ -1,7 +1,9 @@
 """pi's sessions (version 3): ~/.pi/agent/sessions/--<path>--/<time>_<uuid>.jsonl.
 
-A true tree in one file: a header, then entries that name their parents. Entries that are no message (a change of
-model, a label) stand for what they continue, and are kept as they are.
+A true tree in one file: a header, then entries that name their parents. What is told to the model is an entry here:
+messages, and the summaries and texts of extensions that have lines of their own. All else (a change of model) stands
+for what it continues, and is kept as it is; of it, a name is the title and labels are heads. The last line of all is
+where the session goes on. Version 1 has no names: its lines are one chain.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from weft import jsontext
@@ -25,8 +28,18 @@ from weft.canon import (
     Stray,
     read_arguments,
 )
-from weft.errors import CodecError
-from weft.formats.foreign import Tree, counted, moment, need_object, rest, text, unknown
+from weft.formats.foreign import (
+    Names,
+    Tree,
+    counted,
+    failure,
+    moment,
+    need_object,
+    rest,
+    signed_thinking,
+    text,
+    unknown,
+)
 from weft.formats.format import Format, carrying
 from weft.formats.source import Head, Shelf, Source
 
@@ -48,35 +61,70 @@ _SAID = (
 )
 _REASONS = {"stop": "stop", "length": "length", "toolUse": "tool_calls"}
 _SUMMARIES = ("branchSummary", "compactionSummary")
+# Lines that are told to the model and are no message, with the role that pi gives them then.
+_TOLD = {"custom_message": "custom", "branch_summary": "branchSummary", "compaction": "compactionSummary"}
 
 
 def read(source: Source) -> Iterator[Piece]:
     """Read a session."""
     tree, shelf = Tree(), Shelf()
     count, last, session = 0, None, None
+    title: str | None = None
+    labels: dict[str, str] = {}
+    names: set[str] = set()
     for number, raw in source.lines():
         where = f"line {number}"
         try:
             said = need_object(jsontext.loads(raw), where)
         except ValueError as problem:
-            raise CodecError(f"not JSON: {problem}", where=where) from None
+            source.bad_line(number, problem)
+            continue
         if session is None:
             session = _session(said) if said.get("type") == "session" else Session()
             yield Opening(session)
             if said.get("type") == "session":
                 continue
         name, parent = text(said.get("id")), text(said.get("parentId"))
-        message = said.get("message")
-        if said.get("type") == "message" and name is not None and isinstance(message, dict):
-            count, last = count + 1, name
+        if name is None and "parentId" not in said:
+            name, parent = str(number), last
+        last = name or last
+        if name is not None and (message := _message(said)) is not None:
+            count += 1
+            names.add(name)
             yield _entry(name, tree.above(parent), said, message, shelf)
             continue
         if name is not None:
             tree.passed(name, parent)
+        if said.get("type") == "session_info":
+            title = text(said.get("name")) or None
+        elif said.get("type") == "label" and isinstance(target := said.get("targetId"), str):
+            labels[target] = text(said.get("label")) or ""
         yield Stray(NAME, raw.decode("utf-8", "surrogateescape"), count)
     if session is None:
         yield Opening()
-    yield Closing({}, last)
+    given = Names()
+    heads = {
+        given.unique(label): found[0]
+        for target, label in labels.items()
+        if label and (found := tree.above(target)) and found[0] in names
+    }
+    current = tree.above(last)
+    yield Closing(
+        heads,
+        current[0] if current and current[0] in names else None,
+        None if session is None or title is None else replace(session, title=title),
+    )
+
+
+def _message(said: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Give what a line tells the model as a message; None if it tells it nothing."""
+    if said.get("type") == "message":
+        message = said.get("message")
+        return message if isinstance(message, dict) else None
+    role = _TOLD.get(str(said.get("type")))
+    if role is None or not isinstance(said.get("content" if role == "custom" else "summary"), (str, list)):
+        return None
+    return {"role": role, **rest(said, "type", "id", "parentId", "timestamp")}
 
 
 def _session(said: Mapping[str, Any]) -> Session:
@@ -92,15 +140,16 @@ def _entry(name: str, above: tuple[str, ...], said: dict[str, Any], message: dic
     kind = str(message.get("role"))
     role = _ROLES.get(kind, "user")
     provider = text(message.get("provider"))
-    kept = rest(said, "type", "id", "parentId", "timestamp", "message")
-    beside = rest(message, *_SAID)
+    kept = rest(said, "type", "id", "parentId", "timestamp", "message") if "message" in said else {"type": said["type"]}
+    beside = rest(message, *_SAID, "summary")
     if kind not in _ROLES:
-        parts = [_other(kind, message)]
+        parts = _other(kind, message, shelf)
         beside["role"] = kind
     elif kind == "toolResult":
         parts = [_result(message)]
     else:
-        parts = _parts(message.get("content"), provider, shelf)
+        is_anthropic = provider == "anthropic" or message.get("api") == "anthropic-messages"
+        parts = _parts(message.get("content"), "anthropic" if is_anthropic else provider, shelf)
     return Entry(
         name,
         Message(role, parts, None, provider, None, moment(said.get("timestamp")) or UNTIMED),
@@ -123,11 +172,18 @@ def _part(block: Any, provider: str | None, shelf: Shelf) -> Part:
     match block:
         case {"type": "text", "text": str(words)}:
             return Part("text", words, provider_raw=None if len(block) == 2 else block)
+        case {"type": "thinking", "thinkingSignature": str(data), "redacted": True} if provider == "anthropic":
+            sealed = {"type": "redacted_thinking", "data": data}
+            return Part("thinking", json={"provider": provider, "dialect": provider}, provider_raw=sealed)
+        case {"type": "thinking", "thinking": str(words), "thinkingSignature": str(seal)} if provider == "anthropic":
+            return signed_thinking(words, provider, seal, NAME)
         case {"type": "thinking", "thinking": str(words)}:
             return Part("thinking", words, json={"provider": provider, "dialect": NAME}, provider_raw=block)
         case {"type": "toolCall", "id": str(call), "name": str(tool)}:
             arguments = read_arguments(block.get("arguments"))
-            return Part("tool_call", tool_call_id=call, tool_name=tool, tool_args=arguments)
+            kept = rest(block, "type", "id", "name", "arguments")
+            raw = {NAME: kept} if kept else None
+            return Part("tool_call", tool_call_id=call, tool_name=tool, tool_args=arguments, provider_raw=raw)
         case {"type": "image", "data": str(data), "mimeType": str(kind)}:
             try:
                 picture = base64.b64decode(data, validate=True)
@@ -142,28 +198,38 @@ def _result(message: Mapping[str, Any]) -> Part:
     output: Any = content
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         output = content[0].get("text", content) if content[0].get("type") == "text" else content
+    if isinstance(output, list):
+        output = [_shown(block) for block in output]
     return Part(
         "tool_result",
-        json={"is_error": True} if message.get("isError") is True else None,
         tool_call_id=text(message.get("toolCallId")),
         tool_name=text(message.get("toolName")),
         tool_output=output,
+        provider_raw=failure(message.get("isError") is True),
     )
 
 
-def _other(kind: str, message: Mapping[str, Any]) -> Part:
+def _shown(block: Any) -> Any:
+    """Give a block of a result; pictures as Anthropic has them, which others understand."""
+    match block:
+        case {"type": "image", "data": str(data), "mimeType": str(kind)}:
+            return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+    return block
+
+
+def _other(kind: str, message: Mapping[str, Any], shelf: Shelf) -> list[Part]:
     """Give what is told to the model in other words than a message's: summaries, and what the user ran himself."""
     if kind in _SUMMARIES and isinstance(words := message.get("summary"), str):
-        return Part("text", words)
+        return [Part("text", words)]
     if kind == "bashExecution":
-        return Part("text", f"$ {message.get('command')}\n{message.get('output') or ''}")
+        return [Part("text", f"$ {message.get('command')}\n{message.get('output') or ''}")]
     content = message.get("content")
-    return Part("text", content) if isinstance(content, str) else unknown(NAME, dict(message))
+    return _parts(content, None, shelf) if isinstance(content, (str, list)) else [unknown(NAME, dict(message))]
 
 
 def _sniff(head: Head) -> float:
     first = head.first
-    if first.get("type") == "session" and "version" in first and "cwd" in first:
+    if first.get("type") == "session" and "cwd" in first and ("version" in first or "timestamp" in first):
         return 0.96
     return 0.8 if first.get("type") == "message" and "parentId" in first else 0.0
 
@@ -172,9 +238,8 @@ FORMAT = Format(
     name=NAME,
     about="sessions of pi, with every branch",
     carries=carrying(
-        yes="branches ids timestamps model usage finish thinking signatures calls images extras", partial="title"
+        yes="branches heads ids timestamps model usage finish title thinking signatures calls images extras"
     ),
     read=read,
     sniff=_sniff,
-    notes={"title": "the session's id"},
 )

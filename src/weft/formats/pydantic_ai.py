@@ -6,10 +6,9 @@ messages, of several roles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from weft import jsontext
 from weft.canon import (
     UNTIMED,
     Closing,
@@ -26,9 +25,11 @@ from weft.canon import (
     read_arguments,
     thaw,
 )
+from weft.formats.beside import kept_beside, own_block
 from weft.formats.foreign import (
     base64_of,
     counted,
+    failure,
     is_failed,
     iso,
     media,
@@ -38,8 +39,10 @@ from weft.formats.foreign import (
     rest,
     signature_of,
     signed_thinking,
+    sound_json,
     text,
     unknown,
+    unread_arguments,
 )
 from weft.formats.format import Format, carrying
 from weft.formats.proof import proven
@@ -55,11 +58,12 @@ _SIDES: dict[str, Role] = {
     "tool-return": "tool",
     "retry-prompt": "tool",
 }
-_REQUEST = ("parts", "kind", "timestamp", "instructions", "conversation_id")
+_REQUEST = ("parts", "kind", "instructions", "conversation_id")
 _RESPONSE = ("parts", "kind", "timestamp", "usage", "model_name", "provider_name", "finish_reason")
 _REASONS = {"tool_call": "tool_calls"}
 _URLS = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
 _COUNTS = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
+_RETRY = {"part_kind": "retry-prompt"}
 
 
 def read(source: Source) -> Iterator[Piece]:
@@ -152,8 +156,7 @@ def _said(part: Any, provider: str | None, shelf: Shelf) -> Part:
             kept = _told(part, "part_kind", "content")
             return Part("text", words, provider_raw={NAME: kept} if kept else None)
         case {"part_kind": "thinking", "content": str(words)}:
-            maker = text(part.get("provider_name")) or provider
-            return signed_thinking(words, maker, part.get("signature"), NAME)
+            return _thought(words, part, text(part.get("provider_name")) or provider)
         case {"part_kind": "tool-call", "tool_name": str(name)}:
             kept = _told(part, "part_kind", "tool_name", "args", "tool_call_id")
             return Part(
@@ -164,8 +167,30 @@ def _said(part: Any, provider: str | None, shelf: Shelf) -> Part:
                 provider_raw={NAME: kept} if kept else None,
             )
         case {"part_kind": "file", "content": {"kind": "binary", "data": str(data)} as content}:
-            return media(shelf, data, content.get("media_type"), unknown(NAME, part))
+            kept = _told(part, "part_kind", "content") | {"content": _told(content, "kind", "data", "media_type")}
+            found = media(shelf, data, content.get("media_type"), unknown(NAME, part))
+            return _with(found, {key: value for key, value in kept.items() if value})
     return unknown(NAME, part)
+
+
+def _thought(words: str, part: dict[str, Any], maker: str | None) -> Part:
+    """Give reasoning as its maker's own block where that is sure, so that it can go back there."""
+    signature = part.get("signature")
+    kept = _told(part, "part_kind", "content", "signature", "provider_name")
+    match maker, signature, kept:
+        case "anthropic", str(), {"id": "redacted_thinking", **more} if not (words or more):
+            block = {"type": "redacted_thinking", "data": signature}
+            return Part("thinking", json={"provider": maker, "dialect": maker}, provider_raw=block)
+        case "openai", str(), {"id": str(item), **more} if not more:
+            summary = [{"type": "summary_text", "text": words}] if words else []
+            sealed: dict[str, Any] = {"type": "reasoning", "id": item, "summary": summary}
+            sealed["encrypted_content"] = signature
+            made = {"provider": maker, "dialect": "openai_responses"}
+            return Part("thinking", words or None, json=made, provider_raw=sealed)
+    if not kept:
+        return signed_thinking(words, maker, signature, NAME)
+    raw = {NAME: kept} | ({} if signature is None else {"signature": signature})
+    return Part("thinking", words, json={"provider": maker, "dialect": NAME}, provider_raw=raw)
 
 
 def _heard(part: Any, shelf: Shelf) -> Iterator[Part]:
@@ -174,22 +199,20 @@ def _heard(part: Any, shelf: Shelf) -> Iterator[Part]:
             yield Part("text", words)
         case {"part_kind": "user-prompt", "content": list(items)}:
             yield from (_item(item, shelf) for item in items)
-        case {"part_kind": "tool-return", "tool_name": str(name)}:
-            failed = part.get("outcome") in ("failed", "denied", "retried")
+        case {"part_kind": "retry-prompt" | "retry-feedback", "content": str(words)} if part.get("tool_name") is None:
+            yield Part("text", words, provider_raw={NAME: _told(part, "content", "timestamp")})
+        case {"part_kind": "tool-return" | "retry-prompt" as kind, "tool_name": str(name)}:
+            is_again = kind == "retry-prompt"
+            failed = is_again or part.get("outcome") in ("failed", "denied", "retried")
+            known = ("tool_name", "content", "tool_call_id", "timestamp")
+            is_usual = part.get("outcome") in ("success", "failed")
+            kept = _told(part, *known, "" if is_again else "part_kind", "outcome" if is_usual else "")
             yield Part(
                 "tool_result",
-                json={"is_error": True} if failed else None,
                 tool_call_id=text(part.get("tool_call_id")),
                 tool_name=name,
                 tool_output=part.get("content"),
-            )
-        case {"part_kind": "retry-prompt", "tool_name": str(name)}:
-            yield Part(
-                "tool_result",
-                json={"is_error": True},
-                tool_call_id=text(part.get("tool_call_id")),
-                tool_name=name,
-                tool_output=part.get("content"),
+                provider_raw=failure(failed, {NAME: kept} if kept else None),
             )
         case _:
             yield unknown(NAME, part)
@@ -202,10 +225,19 @@ def _item(item: Any, shelf: Shelf) -> Part:
         case {"kind": "text", "content": str(words)}:
             return Part("text", words)
         case {"kind": str(kind), "url": str(url)} if kind in _URLS:
-            return Part(_URLS[kind], json={"url": url})
+            return _with(Part(_URLS[kind], json={"url": url}), _told(item, "kind", "url"))
         case {"kind": "binary", "data": str(data)}:
-            return media(shelf, data, item.get("media_type"), unknown(NAME, item))
+            part = media(shelf, data, item.get("media_type"), unknown(NAME, item))
+            return _with(part, _told(item, "kind", "data", "media_type"))
     return unknown(NAME, item)
+
+
+def _with(part: Part, kept: dict[str, Any]) -> Part:
+    """Give a part with bytes, or an address, with what is said beside them."""
+    kept = {key: value for key, value in kept.items() if value is not False}
+    if not kept or part.type == "provider":
+        return part
+    return Part(part.type, json=part.json, blob=part.blob, provider_raw={NAME: kept})
 
 
 def _encode(transcript: Transcript) -> bytes:
@@ -213,7 +245,7 @@ def _encode(transcript: Transcript) -> bytes:
     told = transcript.session.instructions
     instructions = None if told is None else "\n\n".join(each for each in (told.system, told.developer) if each)
     for entry in transcript.linear():
-        ours = dict(thaw(entry.extras.get(NAME, {})))
+        ours = thaw(rest(entry.noted(NAME), "parts", "kind"))
         if entry.message.role == "assistant":
             history.append(_response(entry) | ours)
             continue
@@ -222,9 +254,11 @@ def _encode(transcript: Transcript) -> bytes:
             history[-1]["parts"] += parts
             continue
         history.append({"parts": parts, "instructions": instructions, "kind": "request", **ours})
-    if history and transcript.session.id is not None:
-        history[0]["conversation_id"] = transcript.session.id
-    return jsontext.dumps(history)
+    if transcript.session.id is not None:
+        for number, each in enumerate(history):
+            if number == 0 or each["kind"] == "request":
+                each["conversation_id"] = transcript.session.id
+    return sound_json(history)
 
 
 def _response(entry: Entry) -> dict[str, Any]:
@@ -240,22 +274,30 @@ def _response(entry: Entry) -> dict[str, Any]:
 
 
 def _spoken(part: Part, entry: Entry) -> Iterator[dict[str, Any]]:
-    raw = part.provider_raw or {}
-    kept = dict(thaw(raw.get(NAME, {}))) if isinstance(raw.get(NAME), Mapping) else {}
+    kept = kept_beside(part, NAME)
     match part.type:
         case "text" | "refusal":
             yield {"content": part.text or "", "part_kind": "text", **kept}
         case "thinking":
-            maker = text((part.json or {}).get("provider"))
-            signature = signature_of(part)
-            yield {"content": part.text or "", "signature": signature, "provider_name": maker, "part_kind": "thinking"}
+            said = {**kept, "content": part.text or "", "part_kind": "thinking"}
+            said["provider_name"] = text((part.json or {}).get("provider"))
+            match part.provider_raw:
+                case {"type": "redacted_thinking", "data": str(data)}:
+                    yield {**said, "id": "redacted_thinking", "signature": data}
+                case {"type": "reasoning", "id": str(item), "encrypted_content": str(sealed)}:
+                    yield {**said, "id": item, "signature": sealed}
+                case _:
+                    yield {**said, "signature": signature_of(part)}
         case "tool_call":
-            call = {"tool_name": part.tool_name or "", "args": thaw(part.tool_args or {}), "part_kind": "tool-call"}
+            call = {"tool_name": part.tool_name or "", "args": unread_arguments(part), "part_kind": "tool-call"}
             yield {**call, **({} if part.tool_call_id is None else {"tool_call_id": part.tool_call_id}), **kept}
         case "image" | "audio" | "video" | "file" if (given := base64_of(part, entry.blobs)) is not None:
-            yield {"content": {"data": given[1], "media_type": given[0], "kind": "binary"}, "part_kind": "file"}
-        case "provider" if (part.json or {}).get("dialect") == NAME:
-            yield dict(thaw(raw))
+            inner = kept.pop("content", None)
+            more = inner if isinstance(inner, dict) else {}
+            said = {"data": given[1], "media_type": given[0], "kind": "binary", **more}
+            yield {"content": said, "part_kind": "file", **kept}
+        case "provider" if (block := own_block(part, NAME)) is not None:
+            yield block
 
 
 def _asked(entry: Entry) -> Iterator[dict[str, Any]]:
@@ -265,15 +307,29 @@ def _asked(entry: Entry) -> Iterator[dict[str, Any]]:
         for part in message.parts:
             if part.type == "text":
                 yield {"content": part.text or "", "part_kind": "system-prompt", **at}
+            elif (block := own_block(part, NAME)) is not None:
+                yield block
         return
     items: list[Any] = []
     for part in message.parts:
         if part.type == "tool_result":
             said = {"tool_name": part.tool_name or "", "content": thaw(part.tool_output), "part_kind": "tool-return"}
-            said |= {"tool_call_id": part.tool_call_id or "", "outcome": "failed" if is_failed(part) else "success"}
-            yield {**said, **at}
+            said |= {"tool_call_id": part.tool_call_id or ""}
+            kept = kept_beside(part, NAME)
+            ended = {"outcome": kept.get("outcome", "failed") if is_failed(part) else "success"}
+            yield {**kept, **said, **at, **(_RETRY if kept.get("part_kind") == "retry-prompt" else ended)}
+        elif part.type == "text" and "part_kind" in (kept := kept_beside(part, NAME)):
+            yield {**kept, "content": part.text or "", **at}
+        elif "part_kind" in (block := own_block(part, NAME) or {}):  # newer than what is known here
+            yield from _prompt(items, at)
+            items = []
+            yield block
         elif (item := _as_item(part, entry)) is not None:
             items.append(item)
+    yield from _prompt(items, at)
+
+
+def _prompt(items: list[Any], at: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if items:
         is_text = len(items) == 1 and isinstance(items[0], str)
         yield {"content": items[0] if is_text else items, "part_kind": "user-prompt", **at}
@@ -285,11 +341,12 @@ def _as_item(part: Part, entry: Entry) -> Any:
             return part.text or ""
         case "image" | "audio" | "video" | "file":
             if (given := base64_of(part, entry.blobs)) is not None:
-                return {"data": given[1], "media_type": given[0], "kind": "binary"}
+                return {"data": given[1], "media_type": given[0], "kind": "binary", **kept_beside(part, NAME)}
             if isinstance(url := (part.json or {}).get("url"), str):
-                return {"url": url, "kind": next(kind for kind, name in _URLS.items() if name == part.type)}
-        case "provider" if (part.json or {}).get("dialect") == NAME:
-            return thaw(part.provider_raw)
+                kind = next(kind for kind, name in _URLS.items() if name == part.type)
+                return {"url": url, "kind": kind, **kept_beside(part, NAME)}
+        case "provider":
+            return own_block(part, NAME)
     return None
 
 
@@ -315,6 +372,5 @@ FORMAT = Format(
     read=read,
     write=proven(NAME, _encode, read),
     sniff=_sniff,
-    aliases=("pydanticai",),
     notes={"signatures": "those that are one text", "title": "the conversation's id"},
 )

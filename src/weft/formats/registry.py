@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 
@@ -22,29 +23,30 @@ FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
     "weft": ("weft.formats.weft", ("native",)),
     "markdown": ("weft.formats.markdown", ("md",)),
     "json": ("weft.formats.json", ("messages",)),
-    "ndjson": ("weft.formats.ndjson", ()),
+    "ndjson": ("weft.formats.ndjson", ("jsonl",)),
     "toml": ("weft.formats.toml", ()),
     "stf": ("weft.formats.stf", ()),
     "context": ("weft.formats.context", ("gpt2099",)),
     "lmctx": ("weft.formats.lmctx", ()),
     "cooked": ("weft.formats.cooked", ()),
-    "trace": ("weft.formats.trace", ("llm-path", "records")),
+    "trace": ("weft.formats.trace", ("llm-path", "records", "raw")),
     # Those of other tools.
-    "claude-code": ("weft.formats.claude_code", ("claude", "claudecode")),
+    "claude-code": ("weft.formats.claude_code", ("claude",)),
     "codex": ("weft.formats.codex", ("rollout",)),
-    "gemini-cli": ("weft.formats.gemini_cli", ("gemini-session",)),
+    "gemini-cli": ("weft.formats.gemini_cli", ("gemini", "gemini-session")),
     "pi": ("weft.formats.pi", ()),
-    "chatgpt": ("weft.formats.chatgpt", ("openai-export",)),
+    "chatgpt": ("weft.formats.chatgpt", ("openai-export", "chatgpt-export")),
     "claude-ai": ("weft.formats.claude_ai", ("claude-export",)),
-    "open-webui": ("weft.formats.open_webui", ("openwebui",)),
+    "open-webui": ("weft.formats.open_webui", ()),
     "llm": ("weft.formats.llm_logs", ("llm-logs",)),
     "uimessage": ("weft.formats.uimessage", ("vercel", "ai-sdk")),
     "langchain": ("weft.formats.langchain", ()),
-    "pydantic-ai": ("weft.formats.pydantic_ai", ("pydanticai",)),
-    "openai-finetuning": ("weft.formats.finetuning", ("finetuning", "fine-tuning")),
+    "pydantic-ai": ("weft.formats.pydantic_ai", ()),
+    "openai-finetuning": ("weft.formats.finetuning", ("finetuning",)),
     "sharegpt": ("weft.formats.sharegpt", ()),
     "atif": ("weft.formats.atif", ()),
-    "otel": ("weft.formats.otel", ("opentelemetry", "genai")),
+    "inspect": ("weft.formats.inspect", ("inspect-ai", "eval")),
+    "otel": ("weft.formats.otel", ("opentelemetry", "genai", "otel-genai")),
     "claude-trace": ("weft.formats.claude_trace", ()),
     "har": ("weft.formats.har", ()),
 }
@@ -59,10 +61,15 @@ def register(given: Format) -> None:
 
 @cache
 def _names() -> dict[str, str]:
-    known = {alias: name for name, (_, aliases) in FORMATS.items() for alias in (name, *aliases)}
+    known = {_bare(alias): name for name, (_, aliases) in FORMATS.items() for alias in (name, *aliases)}
     for each in _added.values():
-        known |= dict.fromkeys((each.name, *each.aliases), each.name)
+        known |= dict.fromkeys(map(_bare, (each.name, *each.aliases)), each.name)
     return known
+
+
+def _bare(name: str) -> str:
+    """Give a name as it is compared: Claude.ai, claude-ai and claude_ai are one."""
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 @cache
@@ -71,19 +78,21 @@ def _take_plugged() -> None:
     for plugin, given in added("weft_formats"):
         if not isinstance(given, Format):
             raise UsageError(f"plugin {plugin}: weft_formats gives Format records, not {type(given).__name__}")
-        if given.name not in _names():
+        if _bare(given.name) not in _names():
             register(given)
 
 
 def format_by_name(name: str) -> Format:
     """Give a format by its name or one of its other names; UsageError lists what there is."""
-    wanted = name.lower().replace("_", "-")
+    wanted = _bare(name)
     known = _names().get(wanted)
     if known is None:
         _take_plugged()
         known = _names().get(wanted)
     if known is None:
-        raise UsageError(f"no format is called {name!r}\n  known: {', '.join(sorted(set(_names().values())))}")
+        close = dict.fromkeys(_names()[each] for each in get_close_matches(wanted, _names(), 3, 0.7))
+        near = f"\n  near it: {', '.join(close)}" if close else ""
+        raise UsageError(f"no format is called {name!r}{near}\n  known: {', '.join(sorted(set(_names().values())))}")
     return _added[known] if known in _added else _load(known)
 
 

@@ -1,6 +1,7 @@
 """ShareGPT files, as LLaMA-Factory and Axolotl read them: `conversations` of `{from, value}`, all of it text.
 
 `function_call` is a call as JSON text, `observation` its result; nothing names calls, so they are paired in order.
+Some say `role` and `content` for `from` and `value`, which is read the same.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ _ROLES: dict[str, Role] = {
     "function_call": "assistant",
     "observation": "tool",
     "tool": "tool",
+    "function_response": "tool",
+    "model": "assistant",
+    "bot": "assistant",
 }
 _FROM = {"system": "system", "developer": "system", "user": "human", "assistant": "gpt", "tool": "observation"}
 
@@ -51,7 +55,7 @@ def read(source: Source) -> Iterator[Piece]:
     """Read conversations, one object each."""
     for place, said in objects(source):
         system = text(said.get("system"))
-        kept = rest(said, "conversations", "system", "tools", "id")
+        kept = rest(said, "conversations", "system", "tools", *(("id",) if isinstance(said.get("id"), str) else ()))
         tools = said.get("tools")
         yield Opening(
             Session(
@@ -64,7 +68,7 @@ def read(source: Source) -> Iterator[Piece]:
         before: tuple[str, ...] = ()
         calls: list[tuple[str, str | None]] = []
         for number, each in enumerate(need_list(said.get("conversations", []), f"{place}.conversations"), 1):
-            turn = need_object(each, f"{place}.conversations[{number - 1}]")
+            turn = _turn(need_object(each, f"{place}.conversations[{number - 1}]"))
             message = Message(_ROLES.get(str(turn.get("from")), "user"), _parts(turn, number, calls), timestamp=UNTIMED)
             beside = rest(turn, "from", "value") | (
                 {} if text(turn.get("from")) in _ROLES else {"from": turn.get("from")}
@@ -72,6 +76,13 @@ def read(source: Source) -> Iterator[Piece]:
             yield Entry(str(number), message, before, extras={NAME: beside} if beside else {})
             before = (str(number),)
         yield Closing()
+
+
+def _turn(said: dict[str, Any]) -> dict[str, Any]:
+    """Give a turn in the usual words."""
+    if "from" in said or "role" not in said:
+        return said
+    return {"from": said["role"], "value": said.get("content"), **rest(said, "role", "content")}
 
 
 def _parts(turn: Mapping[str, Any], number: int, calls: list[tuple[str, str | None]]) -> list[Part]:
@@ -91,7 +102,7 @@ def _parts(turn: Mapping[str, Any], number: int, calls: list[tuple[str, str | No
                     Part("tool_call", tool_call_id=name, tool_name=text(call.get("name")) or "", tool_args=arguments)
                 )
             return found
-        case "observation" | "tool":
+        case "observation" | "tool" | "function_response":
             call_id, tool = calls.pop(0) if calls else (None, None)
             return [Part("tool_result", tool_call_id=call_id, tool_name=tool, tool_output=words)]
     return [Part("text", words)]
@@ -115,12 +126,12 @@ def _encode(transcript: Transcript) -> bytes:
     if session.tools:
         functions = [tool["function"] for tool in tools_as_functions(session.tools)]
         said["tools"] = jsontext.dumps_text(functions)
-    return line(said | thaw(session.extras.get(NAME, {})))
+    return line(said | thaw(session.noted(NAME)))
 
 
 def _turns(entry: Entry) -> Iterator[dict[str, Any]]:
     message = entry.message
-    ours = dict(thaw(entry.extras.get(NAME, {})))
+    ours = dict(thaw(entry.noted(NAME)))
     who = ours.pop("from", _FROM[message.role])
     texts = [part.text or "" for part in message.parts if part.type == "text"]
     calls = [

@@ -170,10 +170,13 @@ class Head:
 
     @property
     def is_lines(self) -> bool:
-        """Tell whether it looks like JSON Lines: the first line is an object, and so begins the second."""
+        """Tell whether it looks like JSON Lines: the first line is an object, and so begins the second.
+
+        Of a first line that is longer than this look, only the name tells.
+        """
         first, newline, rest = self.start.partition(b"\n")
         if not first.startswith(b"{") or not newline:
-            return False
+            return first.startswith(b"{") and self.ends(".jsonl", ".ndjson")
         try:
             return isinstance(jsontext.loads(first), dict) and rest.lstrip()[:1] in (b"{", b"")
         except ValueError:

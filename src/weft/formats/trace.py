@@ -14,7 +14,6 @@ from typing import Any
 from weft import jsontext
 from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import (
-    EMPTY,
     UNTIMED,
     Closing,
     Entry,
@@ -31,14 +30,24 @@ from weft.canon import (
 from weft.errors import CodecError, UsageError, WeftError
 from weft.formats.entryblobs import EntryBlobs
 from weft.formats.format import Format, carrying
+from weft.formats.jsonfeed import keys_of
 from weft.formats.proof import proven
 from weft.formats.source import Head, Source
-from weft.wire import CROSSING, FAITHFUL, Dialect, StreamReader, dialect, dialect_of, forms_of, put_forms
+from weft.wire import (
+    CROSSING,
+    FAITHFUL,
+    ODDITIES,
+    Dialect,
+    dialect,
+    dialect_of,
+    forms_of,
+    put_forms,
+    recorded_reply,
+)
 
 __all__ = ["FORMAT", "is_conversation", "read", "read_record"]
 
 _BARE = ("provider", "endpoint", "model", "instructions", "tools")
-_ODDITIES = (WeftError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------
@@ -78,7 +87,7 @@ def read_record(record: Any, number: int) -> Iterator[Piece]:
     if spoken is not None and isinstance(record.get("request"), Mapping):
         try:
             decoded = spoken.decode_request(record["request"], blobs)
-        except _ODDITIES:
+        except (WeftError, *ODDITIES):
             decoded = None
     if decoded is None or spoken is None:
         yield Opening(Session(id=_text(record.get("id"))))
@@ -117,7 +126,7 @@ def read_record(record: Any, number: int) -> Iterator[Piece]:
 def _dialect(record: Mapping[str, Any]) -> Dialect | None:
     try:
         name = dialect_of(record)
-    except _ODDITIES:
+    except (WeftError, *ODDITIES):
         return None
     return dialect(name) if name else None
 
@@ -143,24 +152,9 @@ def _reply(response: Any, spoken: Dialect, blobs: BlobStore) -> Reply | None:
     if not isinstance(response, Mapping) or "raw" in response:
         return None
     try:
-        if response.get("stream") is not True:
-            return spoken.decode_response(response, blobs)
-        decoder: Any = spoken.StreamDecoder(blobs)
-        if "sse_lines" in response:
-            reader = StreamReader(decoder, "sse")
-            for line in response["sse_lines"]:
-                # Each event is one line of data; blank lines are not recorded [C-1].
-                ending = "\n\n" if str(line).startswith("data:") else "\n"
-                reader.feed(f"{line}{ending}".encode("utf-8", "surrogatepass"))
-            reader.close()
-        else:
-            for event in response.get("events") or ():
-                decoder.feed(dict(event))
-            decoder.close()
-    except _ODDITIES:
+        return recorded_reply(response, spoken, blobs)
+    except (WeftError, *ODDITIES):
         return None
-    found: Reply | None = decoder.reply
-    return found
 
 
 def _untimed(message: Message) -> Message:
@@ -190,7 +184,7 @@ def encode(transcript: Transcript) -> bytes:
     for stray in transcript.strays:
         if stray.format == "trace" and not transcript.entries:
             return stray.text.encode() + b"\n"
-    kept = thaw(session.extras.get("trace") or EMPTY)
+    kept = thaw(session.noted("trace"))
     spoken = _spoken(kept.pop("dialect", None), session)
     endpoint = kept.pop("endpoint", None) or spoken.endpoint
     forms = kept.pop("forms", None) or {}
@@ -240,9 +234,14 @@ def _response(entry: Entry, spoken: Dialect, blobs: BlobStore, policy: Any) -> A
 
 
 def sniff(head: Head) -> float:
-    """Objects with a request and a response."""
+    """Objects with a request and a response; the first request may be longer than this look, and mostly is."""
     first = head.first
-    if "request" not in first or "response" not in first:
+    if not first and head.ends(".jsonl", ".ndjson"):  # a line that cannot be read costs itself: the next one tells
+        first = next((found for line in head.data.split(b"\n") if (found := keys_of(line))), {})
+    if "request" not in first:
+        return 0.0
+    is_cut = first["request"] is None and next(reversed(first)) == "request"
+    if "response" not in first and not (is_cut and first.keys() & {"timestamp", "duration_ms"}):
         return 0.0
     return 0.9 if "duration_ms" in first or "timestamp" in first else 0.4
 
@@ -250,7 +249,7 @@ def sniff(head: Head) -> float:
 FORMAT = Format(
     name="trace",
     about="recorded calls: requests and responses as they crossed the wire",
-    aliases=("llm-path", "records"),
+    aliases=("llm-path", "records", "raw"),
     extensions=(".trace.jsonl",),
     carries=carrying(
         "many model usage finish system tools options thinking signatures calls images files blocks",

@@ -1,7 +1,8 @@
 """Vercel AI SDK's UIMessages, as `useChat` keeps them: an array of messages made of parts.
 
 A tool's result lives in the same part as its call, so an answer with tools is several entries here: what was said up
-to a call, the results, what was said after. The parts between two `step-start` are one step.
+to a call, the results, what was said after. The parts between two `step-start` are one step. Messages as versions 3
+and 4 had them (`toolInvocations`, parts of other names) are read too, and written as they are now.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from weft.canon import (
     read_arguments,
     thaw,
 )
+from weft.formats.beside import kept_beside, own_block
 from weft.formats.foreign import (
     Names,
     as_role,
     base64_of,
+    failure,
     is_failed,
     media,
     need_list,
@@ -38,10 +41,12 @@ from weft.formats.foreign import (
     rest,
     text,
     unknown,
+    unread_arguments,
 )
 from weft.formats.format import Format, carrying
 from weft.formats.proof import proven
 from weft.formats.source import Head, Shelf, Source
+from weft.formats.uiparts import BESIDE_PARTS, parts_of
 
 __all__ = ["FORMAT"]
 
@@ -70,12 +75,11 @@ def read(source: Source) -> Iterator[Piece]:
 def _entries(said: dict[str, Any], number: int, before: tuple[str, ...], shelf: Shelf, names: Names) -> Iterator[Entry]:
     name = text(said.get("id")) or str(number + 1)
     role = as_role(said.get("role"))
-    parts = said.get("parts")
-    if not isinstance(parts, list):  # as version 4 had it
-        parts = [{"type": "text", "text": said["content"]}] if isinstance(said.get("content"), str) else []
-    spans = list(_spans(parts, role, shelf))
+    spans = list(_spans(parts_of(said), role, shelf))
     blobs = shelf.taken()  # of all steps: they were read at once
-    kept = rest(said, "id", "role", "parts")
+    kept = rest(said, "id", "role", "parts", *BESIDE_PARTS)
+    if not isinstance(content := said.get("content", ""), str):
+        kept["content"] = content
     for index, (who, found, is_step) in enumerate(spans):
         is_last = index == len(spans) - 1
         own = names.unique(name if is_last else f"{name}/{index + 1}")
@@ -127,10 +131,7 @@ def _part(part: Any, shelf: Shelf) -> Part:
             kept = rest(part, "type", "text")
             return Part("text", words, provider_raw={NAME: kept} if kept else None)
         case {"type": "reasoning", "text": str(words)}:
-            made = part.get("providerMetadata")
-            maker = next(iter(made), None) if isinstance(made, dict) else None
-            raw = {NAME: rest(part, "type", "text")}
-            return Part("thinking", words, json={"provider": maker, "dialect": NAME}, provider_raw=raw)
+            return _thought(words, part)
         case {"type": "file", "url": str(url), "mediaType": str(kind)}:
             facts = {"filename": part["filename"]} if isinstance(part.get("filename"), str) else {}
             if found := _DATA_URL.fullmatch(url):
@@ -139,6 +140,34 @@ def _part(part: Any, shelf: Shelf) -> Part:
                 "image" if kind.startswith("image/") else "file", json={"url": url, "media_type": kind, **facts}
             )
     return unknown(NAME, part)
+
+
+def _thought(words: str, part: dict[str, Any]) -> Part:
+    """Give reasoning; Anthropic's as its own block, so that it can go back there."""
+    kept = rest(part, "type", "text")
+    match part.get("providerMetadata"):
+        case {"anthropic": {"signature": str(seal), **more}, **others} if not more and not others:
+            block = {"type": "thinking", "thinking": words, "signature": seal}
+        case {"anthropic": {"redactedData": str(data), **more}, **others} if not (words or more or others):
+            block = {"type": "redacted_thinking", "data": data}
+        case made:
+            maker = next(iter(made), None) if isinstance(made, dict) else None
+            return Part("thinking", words, json={"provider": maker, "dialect": NAME}, provider_raw={NAME: kept})
+    del kept["providerMetadata"]
+    facts = {"provider": "anthropic", "dialect": "anthropic"} | ({NAME: kept} if kept else {})
+    return Part("thinking", words or None, json=facts, provider_raw=block)
+
+
+def _reasoning(part: Part, ours: dict[str, Any]) -> dict[str, Any]:
+    facts = part.json or {}
+    kept = facts.get(NAME)
+    said = {"type": "reasoning", "text": part.text or "", **(thaw(kept) if isinstance(kept, Mapping) else {}), **ours}
+    match part.provider_raw:
+        case {"type": "thinking", "signature": str(seal)}:
+            return said | {"providerMetadata": {"anthropic": {"signature": seal}}}
+        case {"type": "redacted_thinking", "data": str(data)}:
+            return said | {"providerMetadata": {"anthropic": {"redactedData": data}}}
+    return said
 
 
 def _call(part: Mapping[str, Any], kind: str) -> tuple[Part, Part | None]:
@@ -160,8 +189,8 @@ def _call(part: Mapping[str, Any], kind: str) -> tuple[Part, Part | None]:
     )
     if ended is None:
         return call, None
-    failed = {"is_error": True} if ended == "errorText" else None
-    return call, Part("tool_result", json=failed, tool_call_id=call_id, tool_name=name, tool_output=part[ended])
+    raw = failure(ended == "errorText")
+    return call, Part("tool_result", tool_call_id=call_id, tool_name=name, tool_output=part[ended], provider_raw=raw)
 
 
 def _encode(transcript: Transcript) -> bytes:
@@ -169,7 +198,7 @@ def _encode(transcript: Transcript) -> bytes:
     calls: dict[str | None, dict[str, Any]] = {}
     for entry in transcript.linear():
         message = entry.message
-        ours = dict(thaw(entry.extras.get(NAME, {})))
+        ours = thaw(rest(entry.noted(NAME), "id", "role", "parts"))
         is_step = ours.pop("step", None)
         if message.role == "tool" and messages and messages[-1]["role"] == "assistant":
             for part in message.parts:
@@ -189,39 +218,40 @@ def _encode(transcript: Transcript) -> bytes:
                 parts.append(said)
                 if part.type == "tool_call":
                     calls[part.tool_call_id] = said
+                    said["toolCallId"] = part.tool_call_id or f"call_{len(parts)}"
         messages[-1] |= ours
+    for each in messages:  # it takes none without parts
+        each["parts"] = each["parts"] or [{"type": "text", "text": ""}]
     whole = transcript.session
     if whole.id is None and not whole.extras.get(NAME):
         return jsontext.dumps(messages)
     around = {} if whole.id is None else {"id": whole.id}
-    return jsontext.dumps({**around, "messages": messages, **thaw(whole.extras.get(NAME, {}))})
+    return jsontext.dumps({**around, "messages": messages, **thaw(rest(whole.noted(NAME), "messages"))})
 
 
 def _said(part: Part, entry: Entry) -> dict[str, Any] | None:
-    raw = part.provider_raw or {}
-    ours = dict(thaw(raw.get(NAME, {}))) if isinstance(raw.get(NAME), Mapping) else {}
+    ours = kept_beside(part, NAME)
     match part.type:
         case "text":
             return {"type": "text", "text": part.text or "", **ours}
         case "thinking":
-            return {"type": "reasoning", "text": part.text or "", **ours}
+            return _reasoning(part, ours)
         case "tool_call":
             dynamic = ours.pop("dynamic", False)
-            named = (
-                {"type": "dynamic-tool", "toolName": part.tool_name} if dynamic else {"type": f"tool-{part.tool_name}"}
-            )
-            call = {"toolCallId": part.tool_call_id, "state": "input-available", "input": thaw(part.tool_args or {})}
+            tool = part.tool_name or ""
+            named = {"type": "dynamic-tool", "toolName": tool} if dynamic else {"type": f"tool-{tool}"}
+            call = {"toolCallId": part.tool_call_id, "state": "input-available", "input": unread_arguments(part)}
             return {**named, **call, **ours}
         case "image" | "file" | "audio" | "video":
             facts = part.json or {}
-            name = {"filename": facts["filename"]} if facts.get("filename") else {}
-            if (given := base64_of(part, entry.blobs)) is not None:
-                return {"type": "file", "mediaType": given[0], "url": f"data:{given[0]};base64,{given[1]}", **name}
-            if isinstance(url := facts.get("url"), str):
+            name = {"filename": facts["filename"]} if text(facts.get("filename")) else {}
+            if (data := base64_of(part, entry.blobs)) is not None:
+                return {"type": "file", "mediaType": data[0], "url": f"data:{data[0]};base64,{data[1]}", **name}
+            if url := text(facts.get("url")):  # one that is empty would be refused
                 kind = facts.get("media_type") or ("image/*" if part.type == "image" else "application/octet-stream")
                 return {"type": "file", "mediaType": kind, "url": url, **name}
-        case "provider" if (part.json or {}).get("dialect") == NAME:
-            return dict(thaw(raw))
+        case "provider":
+            return own_block(part, NAME)
         case "refusal":
             return {"type": "text", "text": part.text or ""}
     return None
@@ -250,6 +280,8 @@ def _sniff(head: Head) -> float:
         first = messages[0]
     parts = first.get("parts")
     part = parts[0] if isinstance(parts, list) and parts else None
+    if "parts" not in first and {"id", "role", "content"} <= first.keys() and b'"toolInvocations"' in head.data:
+        return 0.8
     if first.get("role") not in ("system", "user", "assistant") or not isinstance(part, dict):
         return 0.0
     is_ours = part.get("type") == "step-start" or "text" in part or "toolCallId" in part or "mediaType" in part
@@ -264,5 +296,5 @@ FORMAT = Format(
     write=proven(NAME, _encode, read),
     sniff=_sniff,
     aliases=("vercel", "ai-sdk"),
-    notes={"system": "as messages", "signatures": "its own", "title": "the conversation's id"},
+    notes={"system": "as messages", "signatures": "Anthropic's, and its own", "title": "the conversation's id"},
 )

@@ -21,7 +21,7 @@ from weft.canon import (
     Piece,
     Stray,
     entry_from_dict,
-    entry_to_dict,
+    entry_to_json,
     session_from_dict,
     session_to_dict,
 )
@@ -80,16 +80,14 @@ def write(pieces: Iterator[Piece], sink: Sink, ledger: Ledger) -> None:
     """Write everything."""
     for piece in pieces:
         try:
-            line = jsontext.dumps(_line(piece))
+            line = entry_to_json(piece) if isinstance(piece, Entry) else jsontext.dumps(_line(piece))
         except ValueError as problem:
             raise CodecError(str(problem), where=ledger.place) from problem
         sink.write(line + b"\n")
 
 
-def _line(piece: Piece) -> dict[str, Any]:
+def _line(piece: Opening | Stray | Closing) -> dict[str, Any]:
     match piece:
-        case Entry():
-            return entry_to_dict(piece, payloads=True)
         case Opening(session):
             said = session_to_dict(session)
             return {"weft": VERSION, "session": said} if said else {"weft": VERSION}

@@ -39,7 +39,7 @@ from weft.canon import (
 )
 from weft.errors import CodecError, WeftError
 from weft.formats.format import Sink
-from weft.formats.ledger import ENTRY_FACTS, Ledger
+from weft.formats.ledger import Ledger
 from weft.formats.source import Shelf
 from weft.wire import check_message, decode_message, encode_message, without_bytes
 
@@ -294,10 +294,9 @@ def _read_usual(message: Json) -> Message | None:
 _RESULT = {"role", "content", "call_id"}
 _CALLING = {"role", "content", "tool_calls"}
 _CALL = {"name", "arguments", "id"}
+_NO_PLACE = "a wire message has no place for it"
+_TOLD_OF_CALLS = frozenset({"arguments", "function", "thoughtSignature", "thought_signature"})  # of a provider's block
 _SIMPLE_ORDER = {"thinking": 0, "text": 1, "refusal": 2, "tool_call": 3}
-
-
-_LACKING = tuple(fact for fact in ENTRY_FACTS if fact != "message_id")
 
 
 def told(pieces: Iterator[Piece], ledger: Ledger, name: str, *, own: str = "") -> Iterator[Any]:
@@ -341,7 +340,7 @@ def write_joined(messages: Iterator[bytes], separator: bytes, sink: Sink, lead: 
 def _said(entry: Entry, ledger: Ledger, name: str) -> list[Json]:
     if entry.native is not None and entry.native[0] in (WIRE, USUAL):
         return [entry.native[1]]  # as it came: reading and writing it gives the same [R-12]
-    ledger.unsaid_of_entry(entry, _LACKING, name)
+    ledger.unsaid_of_entry(entry, name)
     return _messages(entry, ledger)
 
 
@@ -369,32 +368,44 @@ def _messages(entry: Entry, ledger: Ledger) -> list[Json]:
         if part.type == "text" and part.text is not None and message.role != "tool" and _is_bare(part):
             return [{"role": message.role, "content": part.text}]
     written = [without_raw_bytes(each) for each in encode_message(message, entry.blobs)]
-    if not _is_simple(message):
+    lost = _blocks_lost(message)
+    if lost is None:
         _note_changes(entry, written, ledger)
+    for p in lost or ():
+        ledger.lost(f"message.parts[{p}].provider_raw", "provider_raw of a tool_call part", _NO_PLACE)
     return written
 
 
-def _is_simple(message: Message) -> bool:
-    """Tell whether a message is of a kind that certainly reads back as it was."""
+def _blocks_lost(message: Message) -> list[int] | None:
+    """Give the calls whose block of their provider's is lost, if all else certainly reads back as it was; else None."""
     if message.role == "tool":
         if len(message.parts) != 1:
-            return False
+            return None
         part = message.parts[0]
         # An id given to the message would be taken for the call's.
         named = part.tool_call_id is not None or message.id is None
-        return part.type == "tool_result" and part.tool_output.__class__ is str and named and _is_bare(part)
+        return (
+            []
+            if part.type == "tool_result" and part.tool_output.__class__ is str and named and _is_bare(part)
+            else None
+        )
     place, texts = 0, 0
-    for part in message.parts:
+    lost = []
+    for p, part in enumerate(message.parts):
         order = _SIMPLE_ORDER.get(part.type, -1)
-        if order < place or not _is_bare(part) or (order < 3 and not part.text):
-            return False
+        if order < place or part.json is not None or part.blob is not None or (order < 3 and not part.text):
+            return None
+        if part.provider_raw is not None:
+            if order != 3 or not _TOLD_OF_CALLS.isdisjoint(part.provider_raw):
+                return None
+            lost.append(p)
         if order == 3 and (part.tool_args is None or part.tool_name is None):
-            return False
+            return None
         texts += order == 1
         place = max(order, 1) if order == 2 else order
         if order in (0, 2):
             place = order + 1  # one thought, one refusal: several would be joined
-    return texts == 1
+    return lost if texts == 1 else None
 
 
 def _is_bare(part: Part) -> bool:
@@ -421,10 +432,10 @@ def _note_changes(entry: Entry, written: list[Json], ledger: Ledger) -> None:
             if one.get(key) != other.get(key):
                 note = ledger.lost if key not in other else ledger.changed
                 what = f"{key} of a {one['type']} part"
-                note(f"message.parts[{p}].{key}", what, "a wire message has no place for it")
+                note(f"message.parts[{p}].{key}", what, _NO_PLACE)
     for key in ("role", "id"):
         if before.get(key) != after.get(key):
-            ledger.changed(f"message.{key}", f"the message's {key}", "a wire message has no place for it")
+            ledger.changed(f"message.{key}", f"the message's {key}", _NO_PLACE)
 
 
 def _plain(message: Message, blobs: BlobStore) -> Json:
