@@ -101,7 +101,7 @@ def test_the_cooked_file_has_exactly_the_published_keys() -> None:
         ({}, 0),
     ],
 )
-def test_timestamps(given_time: Any, expected: int) -> None:
+def test_a_time_is_read_in_every_form_it_comes_in(given_time: Any, expected: int) -> None:
     """C-16."""
     assert milliseconds(given_time) == expected
 
@@ -205,7 +205,7 @@ def test_shuffled_and_split_input_gives_the_same_forest() -> None:
     """G-09: ids of messages count in input order, so it is their contents that are compared [C-20]."""
     records = [{**record, "timestamp": at} for at, record in enumerate(agent_records(80, 6))]
     shuffled = records[:]
-    random.Random(1).shuffle(shuffled)  # noqa: S311
+    random.Random(1).shuffle(shuffled)
     whole, other = cook(as_lines(records)), cook(as_lines(shuffled))
 
     assert [(r.id, r.parent_id) for r in other.requests] == [(r.id, r.parent_id) for r in whole.requests]

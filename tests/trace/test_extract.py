@@ -62,7 +62,7 @@ def test_an_openai_conversation_with_a_call() -> None:
         ([{"type": "input_audio", "n": "ö"}], [("user", '{"type": "input_audio", "n": "ö"}')]),
     ],
 )
-def test_openai_content(content: Any, expected: list[Shown]) -> None:
+def test_content_of_openai_becomes_messages_by_its_blocks(content: Any, expected: list[Shown]) -> None:
     """C-23, C-24."""
     assert roles(asked(openai(user(content)))) == expected
 
@@ -82,7 +82,7 @@ def test_a_list_of_texts_and_a_call_are_messages_of_their_own() -> None:
     ("role", "expected"),
     [("developer", "system"), ("function", "tool_result"), ("tool", "tool_result"), ("critic", "user"), (None, "user")],
 )
-def test_openai_roles(role: str | None, expected: str) -> None:
+def test_every_role_of_openai_is_one_of_the_six(role: str | None, expected: str) -> None:
     """Section 4: every role is one of the six."""
     assert asked(openai({"role": role, "content": "x"}))[0].role == expected
 
@@ -98,14 +98,14 @@ def test_openai_roles(role: str | None, expected: str) -> None:
         ('{"big": 123456789012345678901234567890}', {"big": 123456789012345678901234567890}),
     ],
 )
-def test_call_arguments(arguments: Any, expected: dict[str, Any]) -> None:
+def test_arguments_of_a_call_are_read_if_they_are_an_object(arguments: Any, expected: dict[str, Any]) -> None:
     """C-25."""
     message = asked(openai(assistant("Let me see.", tool_calls=[call(arguments=arguments)])))[0]
 
     assert message == CookedMessage("m0", "tool_use", "Let me see.", [{"name": "dig", "arguments": expected}])
 
 
-def test_other_ways_to_call() -> None:
+def test_other_ways_to_call_are_calls_too() -> None:
     record = openai(
         assistant(None, function_call={"name": "old", "arguments": "{}"}),
         assistant(None, tool_calls=[{"id": "c", "type": "custom", "custom": {"name": "free", "input": "text"}}]),
@@ -176,7 +176,7 @@ def test_claude_blocks_are_read_alike_in_a_request_and_in_an_answer() -> None:
         ("plain", [("user", "plain")]),
     ],
 )
-def test_claude_blocks(block: Any, expected: list[Shown]) -> None:
+def test_each_block_of_claude_becomes_its_message(block: Any, expected: list[Shown]) -> None:
     """C-29, section 5."""
     assert roles(asked(claude(user([block])))) == expected
     assert roles(asked(claude(user("text")))) == [("user", "text")]
@@ -191,7 +191,7 @@ def test_claude_blocks(block: Any, expected: list[Shown]) -> None:
         (None, ""),
     ],
 )
-def test_claude_results(content: Any, expected: str) -> None:
+def test_a_result_of_claude_is_one_text_with_its_error_flag(content: Any, expected: str) -> None:
     """Section 12, case 4; C-36: an error flag is used when present."""
     block = {"type": "tool_result", "tool_use_id": "tu1", "content": content}
 
@@ -249,14 +249,16 @@ def test_gemini_parts_in_order() -> None:
         ({"name": "calc", "response": {"error": "no", "content": "9"}}, ("9", "calc", False)),
     ],
 )
-def test_gemini_results(given: dict[str, Any], expected: tuple[str, str, bool]) -> None:
+def test_a_result_of_gemini_is_named_and_says_whether_it_failed(
+    given: dict[str, Any], expected: tuple[str, str, bool]
+) -> None:
     """Section 12, case 9; C-33, C-36."""
     message = asked(gemini({"parts": [{"function_response": given}]}))[0]
 
     assert (message.content, message.tool_use_id, message.is_error) == expected
 
 
-def test_gemini_system_model_and_first_candidate() -> None:
+def test_gemini_has_its_system_its_model_and_only_its_first_candidate_read() -> None:
     """C-35, C-46; section 4."""
     body = {"candidates": [{"content": {"parts": [{"text": "Ebb."}]}}], "modelVersion": "mint-1-001"}
     record = gemini({"parts": [{"text": "Tide?"}]}, response=body)
@@ -273,7 +275,7 @@ def test_gemini_system_model_and_first_candidate() -> None:
 # -- the others
 
 
-def test_responses_items() -> None:
+def test_items_of_the_responses_api_are_messages_one_by_one() -> None:
     """Items are messages one by one, alike in a request and in an answer."""
     items = [
         {"role": "developer", "content": "Be brief."},
@@ -303,7 +305,7 @@ def test_responses_items() -> None:
     assert roles(asked({"request": {"input": "Tide?"}, "response": None})) == [("user", "Tide?")]
 
 
-def test_bedrock_blocks() -> None:
+def test_each_block_of_bedrock_becomes_its_message() -> None:
     content = [
         {"text": "a"},
         {"cachePoint": {"type": "default"}},
@@ -367,7 +369,7 @@ def test_cohere_and_ollama_messages() -> None:
 # -- tools
 
 
-def test_tools_of_every_source() -> None:
+def test_tools_are_found_in_every_format() -> None:
     """C-39, C-40; section 12, case 10."""
     cooked = cook(
         [

@@ -145,7 +145,7 @@ def test_a_score_at_the_threshold_keeps_the_parent_and_one_below_loses_it() -> N
 
 def test_taking_requests_back_leaves_the_forest_as_it_was() -> None:
     """A late record takes back all that was after it."""
-    rng = random.Random(3)  # noqa: S311
+    rng = random.Random(3)
     requests = [([rng.choice(IDS) for _ in range(rng.randrange(6))], [rng.choice(IDS)]) for _ in range(60)]
     twice, once = Forest(), Forest()
     for number, (ask, answer) in enumerate(requests[:30]):
@@ -209,7 +209,7 @@ def test_many_requests_of_one_shape_cost_near_linear_time(name: str) -> None:
 def test_parents_agree_on_many_seeds(first: int) -> None:
     """Section 8: twenty thousand seeds."""
     for seed in range(first, first + 2_500):
-        requests = _random(random.Random(seed))  # noqa: S311
+        requests = _random(random.Random(seed))
         assert found(requests) == parents_of(requests), seed
 
 

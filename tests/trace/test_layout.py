@@ -29,7 +29,7 @@ def nodes(*given_nodes: str) -> list[Node]:
 EXAMPLE = nodes("a", "solo", "b<a", "c<a", "d<c", "e<d", "f<d", "x", "y<x")
 
 
-def test_the_example_of_the_specification() -> None:
+def test_the_example_of_the_specification_is_placed_as_it_says() -> None:
     """Section 9; C-50."""
     placed = {spot.id: spot for spot in layout(reversed(EXAMPLE))}
 
@@ -49,7 +49,7 @@ def test_the_example_of_the_specification() -> None:
     assert placed["f"].parent_id == "d"
 
 
-def test_the_picture_of_the_example() -> None:
+def test_the_example_is_drawn_as_the_specification_says() -> None:
     """Section 9, steps 6 and 7."""
     picture = geometry(layout(EXAMPLE))
 
@@ -169,7 +169,7 @@ def test_a_diff_is_the_published_one(old: list[str], new: list[str]) -> None:
     assert result.deleted + result.unchanged == len(old)
 
 
-def test_the_diff_of_the_specification_and_of_a_root() -> None:
+def test_a_diff_is_that_of_the_specification_and_of_a_root_all_added() -> None:
     """C-51, C-52."""
     result = diff(["m0", "m1", "m4", "m5"], ["m0", "m1", "m4", "m5", "m9"])
 

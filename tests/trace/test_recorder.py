@@ -105,7 +105,7 @@ def test_a_last_line_without_its_end_is_whole(tmp_path: Path) -> None:
     assert [record["request"]["n"] for record in lines(path)] == [0, 1]
 
 
-def test_a_file_of_nothing_but_a_torn_line(tmp_path: Path) -> None:
+def test_a_file_of_nothing_but_a_torn_line_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"request":{"n"' + b"x" * 100_000)
     with a_recorder(path) as recorder:
@@ -233,7 +233,7 @@ def test_what_the_output_never_takes_waits_in_the_journal(tmp_path: Path) -> Non
     for number in range(3):
         record_one(recorder, {"n": number})
     tally = recorder.close(timeout_seconds=0.2)
-    assert tally.recorded == 0
+    assert (tally.recorded, tally.left) == (0, 3)
     healed = OddSink(tmp_path, RuntimeError(), only=-1)
     assert recover(healed) == 3
     assert sorted(healed.written) == [0, 1, 2]
@@ -309,7 +309,7 @@ def test_a_broken_coding_keeps_what_could_be_read(data: bytes) -> None:
     assert decoding.feed(b"more") == b""
 
 
-def test_codings_of_every_kind(tmp_path: Path) -> None:
+def test_codings_of_every_kind_are_undone(tmp_path: Path) -> None:
     import gzip
     import zlib
 
@@ -413,11 +413,13 @@ def test_what_looks_like_a_key_is_taken_out_line_by_line(tmp_path: Path) -> None
     ]
 
 
-def test_a_store_is_an_output_too(tmp_path: Path) -> None:
-    """The recorder cares for a sink, not for what is behind it."""
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_store_is_an_output_too(tmp_path: Path, is_there: bool) -> None:
+    """The recorder cares for a sink, not for what is behind it; a name that ends in a slash is a folder to be made."""
     folder = tmp_path / "store"
-    folder.mkdir()
-    sink = open_sink(str(folder))
+    if is_there:
+        folder.mkdir()
+    sink = open_sink(str(folder) if is_there else f"{folder}/")
     recorder = Recorder(sink)
     record_one(recorder, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
     assert recorder.close().recorded == 1

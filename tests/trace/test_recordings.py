@@ -27,8 +27,10 @@ from weft.trace import (
     recordings,
     total_of,
 )
+from weft.trace.decoding import zstd_module
 from weft.trace.keeping import fields_of, new_exchange
 
+LONG = "x" * 100_000
 USER: dict[str, Any] = {"role": "user", "content": "How deep is it?"}
 
 
@@ -107,7 +109,7 @@ def test_a_torn_last_line_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_packed_traces_are_read_and_followed(tmp_path: Path) -> None:
-    zstd = pytest.importorskip("backports.zstd")
+    zstd = zstd_module()
     path = tmp_path / "t.jsonl.zst"
     lines = as_lines(agent_trace(4))
     path.write_bytes(zstd.compress(b"\n".join(lines[:2]) + b"\n"))
@@ -123,6 +125,56 @@ def test_packed_traces_are_read_and_followed(tmp_path: Path) -> None:
 
     assert recording.refresh() == 2
     assert recording.record(recording.request("c3")) == json.loads(lines[3])
+
+
+@pytest.mark.parametrize("form", ["zstd", "zstd, one frame", "list"])
+def test_a_record_is_read_again_without_reading_all_before_it(form: str, tmp_path: Path) -> None:
+    """C-13: of a packed file or a JSON list as of plain lines; and neither is taken for grown when asked again."""
+    lines = as_lines(agent_trace(30))
+    path = tmp_path / ("t.json" if form == "list" else "t.jsonl.zst")
+    pack = zstd_module().compress
+    if form == "list":
+        path.write_bytes(b"[" + b",".join(lines) + b"]")
+    elif form == "zstd":
+        path.write_bytes(b"".join(pack(line + b"\n") for line in lines))
+    else:
+        path.write_bytes(pack(b"".join(line + b"\n" for line in lines)))
+    recording = TraceFile(path)
+    counts = [recording.refresh(), recording.refresh()]
+    found = {request.id: request for request in recording.cooked().requests}
+    path.unlink()  # what is read again is not read from here
+
+    assert counts == [30, 0]
+    for line in lines[::-1]:
+        record = json.loads(line)
+        assert recording.record(found[record["id"]]) == record
+
+
+def test_a_long_packed_file_is_unpacked_once(tmp_path: Path) -> None:
+    """G-07: one frame of many megabytes, as `zstd` writes it, costs what it holds; cut off, it gives what is whole."""
+    lines = as_lines([openai_record(n, [{"role": "user", "content": f"{n} {LONG}"}], "ok") for n in range(200)])
+    packed = zstd_module().compress(b"".join(line + b"\n" for line in lines), 1)
+    path = tmp_path / "t.jsonl.zst"
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    recording = TraceFile(path)
+    begun = recording.refresh()
+
+    assert 0 < begun < 200
+    assert "cut off" in str(recording.torn)
+    path.write_bytes(packed)
+    assert begun + recording.refresh() == 200
+    assert recording.torn is None
+
+
+def test_damage_in_a_packed_file_is_told(tmp_path: Path) -> None:
+    """J-08: with its file, and as no fault of ours."""
+    line = as_lines(agent_trace(1))[0] + b"\n"
+    path = tmp_path / "t.jsonl.zst"
+    path.write_bytes(zstd_module().compress(line) + b"no zstd")
+    recording = TraceFile(path)
+
+    assert (recording.refresh(), recording.refresh()) == (1, 0)
+    assert str(recording.torn).startswith(f"{path}:2: damaged: ")
 
 
 def test_sessions_are_found_by_the_beginning_of_their_id(store: weft.Store) -> None:
@@ -217,7 +269,7 @@ def test_a_session_is_followed_from_another_connection(store_url: str, store: we
 # -- what is told ------------------------------------------------------------------------------------------------------
 
 
-def test_a_request_at_a_glance() -> None:
+def test_a_request_is_told_at_a_glance() -> None:
     facts = facts_of(
         claude_record(3, [USER, {"role": "user", "content": [{"type": "tool_result", "content": "six\n metres"}]}], [])
     )
@@ -278,6 +330,27 @@ def test_odd_records_are_no_trouble() -> None:
     assert [one.timestamp_ms for one in facts] == [0, 0, 1767600000000, 1767600000000]
     assert [one.tools for one in facts] == [0, 0, 3, 0]
     assert (facts[2].gist, facts[3].model) == ("hi", "gemini-9")
+
+
+@pytest.mark.parametrize("timestamp", [1e300, -5, 10**18, True, "9999-12-31T23:59:59-23:00", "0001-01-01", None])
+def test_a_time_that_no_calendar_has_is_no_trouble(timestamp: Any) -> None:
+    """C-16: the same reading as the cook's, and something to show."""
+    record = {"timestamp": timestamp, "duration_ms": 12.7, "request": {"messages": []}, "response": None}
+    facts = facts_of(record)
+
+    assert facts.timestamp_ms == cook([record]).requests[0].timestamp
+    assert facts.duration_ms == 12
+    assert facts.time.astimezone().year >= 1969
+
+
+def test_a_gist_has_all_that_was_answered_last() -> None:
+    """Results of parallel calls stand in one message; Gemini's are objects."""
+    results = [{"type": "tool_result", "tool_use_id": str(n), "content": f"{n} m"} for n in (6, 9)]
+    parts = [{"functionResponse": {"name": "depth", "response": {"result": f"{n} m"}}} for n in (6, 9)]
+
+    assert facts_of(claude_record(1, [USER, {"role": "user", "content": results}], [])).gist == "6 m 9 m"
+    gemini = {"path": "/v1beta/models/g:generateContent", "request": {"contents": [{"role": "user", "parts": parts}]}}
+    assert facts_of(gemini).gist == "6 m 9 m"
 
 
 def test_requests_are_summed_up() -> None:

@@ -91,3 +91,31 @@ def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
         ids(tmp_path)
     (tmp_path / "empty.jsonl").touch()
     assert ids(tmp_path / "empty.jsonl") == []
+
+
+def test_a_mark_at_the_beginning_is_no_part_of_a_record(tmp_path: Path) -> None:
+    """C-5: editors of one system write it; also where files with one were put together."""
+    first, second, third = as_lines(RECORDS)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + first + second + b"\xef\xbb\xbf" + third.rstrip())
+    found = list(read_records(path))
+
+    assert [json.loads(line)["id"] for _, line in found] == IDS
+    assert [path.read_bytes()[place.offset : place.offset + place.size] for place, _ in found] == [
+        line for _, line in found
+    ]
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "all of it"])
+def test_damage_in_a_packed_file_costs_what_comes_after_it(damage: str, tmp_path: Path) -> None:
+    """J-08: what came before it is read, and that there is more is said."""
+    whole, rest = (zstd_module().compress(b"".join(as_lines(part))) for part in (RECORDS[:2], RECORDS[2:]))
+    ends = {"cut": rest[: len(rest) // 2], "changed": b"\x00" + rest[1:], "all of it": rest[:4] + b"\xff" * 40}
+    path = tmp_path / "t.jsonl.zst"
+    path.write_bytes((b"" if damage == "all of it" else whole) + ends[damage])
+    problems: list[Problem] = []
+
+    found = [json.loads(line)["id"] for _, line in read_records(path, problems.append)]
+
+    assert found == ([] if damage == "all of it" else IDS[:2])
+    assert [(problem.torn, problem.message.startswith("cut off: ")) for problem in problems] == [(True, True)]

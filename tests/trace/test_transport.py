@@ -38,7 +38,7 @@ def _expect(records: list[dict[str, Any]]) -> None:
     assert left["reason"] == "client_closed"
 
 
-def test_a_sync_client(tmp_path: Path) -> None:
+def test_a_sync_client_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
 
     def pieces() -> Iterator[bytes]:
@@ -65,7 +65,7 @@ def test_a_sync_client(tmp_path: Path) -> None:
     _expect(_lines(path))
 
 
-def test_an_async_client(tmp_path: Path) -> None:
+def test_an_async_client_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
 
     async def pieces() -> AsyncIterator[bytes]:

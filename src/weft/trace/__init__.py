@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weft.trace.account import Facts as Facts
+    from weft.trace.account import TokenCounts as TokenCounts
     from weft.trace.account import Total as Total
+    from weft.trace.account import as_if_cached as as_if_cached
     from weft.trace.account import facts_of as facts_of
     from weft.trace.account import first_words_of as first_words_of
+    from weft.trace.account import stop_reason_of as stop_reason_of
+    from weft.trace.account import token_counts as token_counts
     from weft.trace.account import total_of as total_of
+    from weft.trace.account import usage_of as usage_of
     from weft.trace.branches import Curve as Curve
     from weft.trace.branches import Geometry as Geometry
     from weft.trace.branches import Line as Line
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from weft.trace.cooked import Problem as Problem
     from weft.trace.cooker import Cooker as Cooker
     from weft.trace.cooker import cook as cook
+    from weft.trace.decoding import Decoding as Decoding
     from weft.trace.dedup import message_key as message_key
     from weft.trace.dedup import tool_key as tool_key
     from weft.trace.difference import DiffItem as DiffItem
@@ -48,6 +54,8 @@ if TYPE_CHECKING:
     from weft.trace.exchange import State as State
     from weft.trace.exchange import new_exchange_id as new_exchange_id
     from weft.trace.exchange import timestamp_now as timestamp_now
+    from weft.trace.extract.pictures import Picture as Picture
+    from weft.trace.extract.pictures import find_pictures as find_pictures
     from weft.trace.following import FileFollower as FileFollower
     from weft.trace.following import Follower as Follower
     from weft.trace.following import StoreFollower as StoreFollower
@@ -55,7 +63,6 @@ if TYPE_CHECKING:
     from weft.trace.handle import Handle as Handle
     from weft.trace.hearing import Heard as Heard
     from weft.trace.hearing import Hearing as Hearing
-    from weft.trace.importing import ImportedRequest as ImportedRequest
     from weft.trace.importing import ImportReport as ImportReport
     from weft.trace.importing import import_exchanges as import_exchanges
     from weft.trace.journal import recover as recover
@@ -87,10 +94,7 @@ if TYPE_CHECKING:
     from weft.trace.sink import Sink as Sink
     from weft.trace.storesink import StoreSink as StoreSink
     from weft.trace.transport import RecordingTransport as RecordingTransport
-    from weft.trace.usage import TokenCounts as TokenCounts
-    from weft.trace.usage import stop_reason_of as stop_reason_of
-    from weft.trace.usage import token_counts as token_counts
-    from weft.trace.usage import usage_of as usage_of
+    from weft.trace.turntree import ImportedRequest as ImportedRequest
 
 # Module: the names it gives. Whoever adds a name adds it above, too, for the type checker.
 _MODULES = {
@@ -104,14 +108,27 @@ _MODULES = {
         "recordings",
     ),
     "weft.trace.storesink": ("StoreSink",),
-    "weft.trace.account": ("Facts", "Total", "facts_of", "first_words_of", "total_of"),
+    "weft.trace.account": (
+        "Facts",
+        "TokenCounts",
+        "Total",
+        "as_if_cached",
+        "facts_of",
+        "first_words_of",
+        "stop_reason_of",
+        "token_counts",
+        "total_of",
+        "usage_of",
+    ),
     "weft.trace.cachemiss": ("CacheMiss", "cache_miss"),
+    "weft.trace.extract.pictures": ("Picture", "find_pictures"),
     "weft.trace.following": ("FileFollower", "Follower", "StoreFollower", "UnderWay"),
     "weft.trace.hearing": ("Heard", "Hearing"),
-    "weft.trace.importing": ("ImportReport", "ImportedRequest", "import_exchanges"),
+    "weft.trace.importing": ("ImportReport", "import_exchanges"),
     "weft.trace.opened": ("Opened", "dialect_of", "error_of", "open_record"),
     "weft.trace.cooked": ("Cooked", "CookedMessage", "CookedRequest", "CookedTool", "Link", "Place", "Problem"),
     "weft.trace.cooker": ("Cooker", "cook"),
+    "weft.trace.decoding": ("Decoding",),
     "weft.trace.dedup": ("message_key", "tool_key"),
     "weft.trace.difference": ("DiffItem", "DiffResult", "diff"),
     "weft.trace.branches": ("Curve", "Geometry", "Line", "Placed", "geometry", "layout"),
@@ -119,6 +136,7 @@ _MODULES = {
     "weft.trace.opening": ("open_sink",),
     "weft.trace.recorder": ("Recorder", "Tally"),
     "weft.trace.transport": ("RecordingTransport",),
+    "weft.trace.turntree": ("ImportedRequest",),
     "weft.trace.handle": ("Handle",),
     "weft.trace.records": ("read_records",),
     "weft.trace.capture": ("REQUEST", "RESPONSE", "Capture", "Keep", "Meta"),
@@ -126,7 +144,6 @@ _MODULES = {
     "weft.trace.masking": ("MASK", "Masker", "mask_target", "masker_for", "secrets_of"),
     "weft.trace.record": ("is_recorded", "record_line"),
     "weft.trace.sink": ("Sink",),
-    "weft.trace.usage": ("TokenCounts", "stop_reason_of", "token_counts", "usage_of"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -11,14 +11,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from weft.trace.opened import dialect_of, error_of, path_model
-from weft.trace.usage import TokenCounts, stop_reason_of, token_counts, usage_of
-from weft.wire import dialect
+from weft.trace.clock import milliseconds
+from weft.trace.opened import error_of, path_model
+from weft.wire import TokenCounts, as_if_cached, dialect, dialect_of, stop_reason_of, token_counts, usage_of
 
-__all__ = ["Facts", "Total", "facts_of", "first_words_of", "total_of"]
+__all__ = [
+    "Facts",
+    "TokenCounts",
+    "Total",
+    "as_if_cached",
+    "facts_of",
+    "first_words_of",
+    "stop_reason_of",
+    "token_counts",
+    "total_of",
+    "usage_of",
+]
 
 _KNOWN_AS = {"google": "gemini"}
-_SECONDS_BEFORE = 10**11  # a number below this is seconds, above it milliseconds [C-16]
+_LONGEST_MS = 10**15
+_LAST_MS = 253_402_214_400_000  # the last day of the year 9999, in any zone
 _GIST = 200
 
 
@@ -43,8 +55,8 @@ class Facts:
 
     @property
     def time(self) -> datetime:
-        """When it was asked."""
-        return datetime.fromtimestamp(self.timestamp_ms / 1000, UTC)
+        """When it was asked; what no calendar has is the nearest day that one has."""
+        return datetime.fromtimestamp(min(max(self.timestamp_ms, 0), _LAST_MS) / 1000, UTC)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as plain data."""
@@ -84,8 +96,8 @@ def facts_of(record: Mapping[str, Any], index: int = 0) -> Facts:
     said = _messages(body)
     return Facts(
         name if isinstance(name, str) and name else f"r{index}",
-        milliseconds_of(record.get("timestamp")),
-        duration if isinstance(duration, int) and not isinstance(duration, bool) else 0,
+        milliseconds(record.get("timestamp")),
+        int(duration) if isinstance(duration, (int, float)) and abs(duration) < _LONGEST_MS else 0,
         model if isinstance(model, str) and model else path_model(record),
         provider,
         speaks,
@@ -98,19 +110,6 @@ def facts_of(record: Mapping[str, Any], index: int = 0) -> Facts:
         isinstance(response, Mapping) and response.get("stream") is True,
         first_words_of(said),
     )
-
-
-def milliseconds_of(value: Any) -> int:
-    """Read a timestamp as Unix milliseconds; 0 if it cannot be read [C-16]."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return int(value if value >= _SECONDS_BEFORE else value * 1000)
-    if not isinstance(value, str):
-        return 0
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return 0
-    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _messages(body: Mapping[str, Any]) -> Sequence[Any]:
@@ -135,26 +134,29 @@ def _count_tools(tools: Any) -> int:
 def first_words_of(messages: Sequence[Any]) -> str:
     """Give the beginning of what was said last, on one line."""
     for message in reversed(messages):
-        if text := " ".join(_text_of(message)[: _GIST * 4].split()):
+        if text := " ".join(" ".join(_texts_of(message)).split()):
             return text[:_GIST]
     return ""
 
 
-def _text_of(value: Any) -> str:
-    """Give the text of a message or a block in any dialect, the first that is found."""
+_SAYING = ("error", "result", "output", "response", "functionResponse", "toolResult", "parts", "content", "text")
+
+
+def _texts_of(value: Any) -> list[str]:
+    """Give the texts of a message or a block in any dialect, in order, as many as a line has room for."""
+    found: list[str] = []
+    left = _GIST * 4
     todo: list[Any] = [value]
-    while todo:
+    while todo and left > 0:
         item = todo.pop()
         if isinstance(item, str):
-            if item.strip():
-                return item
+            found.append(item[:left])
+            left -= len(item)
         elif isinstance(item, list):
             todo += reversed(item)
         elif isinstance(item, Mapping):
-            for key in ("output", "response", "functionResponse", "toolResult", "parts", "content", "text"):
-                if key in item:
-                    todo.append(item[key])
-    return ""
+            todo += [item[key] for key in _SAYING if key in item]
+    return found
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ from weft.trace.board import Board
 __all__ = ["Curve", "Geometry", "Line", "Placed", "geometry", "layout"]
 
 ROW_HEIGHT, COLUMN_WIDTH, LEFT_PAD = 48, 20, 14
-NODE_RADIUS = 5
 
 
 class Node(Protocol):

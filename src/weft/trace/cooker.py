@@ -17,6 +17,7 @@ from weft.errors import UsageError
 from weft.trace.clock import milliseconds
 from weft.trace.cooked import Cooked, Place, Problem
 from weft.trace.extract.formats import format_called
+from weft.trace.extract.pictures import names_in
 from weft.trace.handle import Handle
 from weft.trace.links import links_of
 from weft.trace.settling import Settler
@@ -78,6 +79,10 @@ class Cooker:
             return self._refuse(where, "not a trace record: it has no request")
         handles = [self._cook(part, place) for part in exchanges_in(parsed)]
         return handles[0]
+
+    def pictures_of(self, number: int) -> list[bytes]:
+        """Name the pictures and files of a message, by its number; `find_pictures` has them out of the record."""
+        return names_in(self._taker.dedup.hidden.get(number, b""))
 
     def settle(self) -> None:
         """Find the parents of what was added since the last time; `cooked` does it, too, all at once."""

@@ -22,12 +22,13 @@ __all__ = ["Dedup", "message_key", "tool_key"]
 class Dedup:
     """The messages and tools seen so far, in order of first appearance [C-20]."""
 
-    __slots__ = ("_messages", "_tools", "messages", "tools")
+    __slots__ = ("_messages", "_tools", "hidden", "messages", "tools")
 
     def __init__(self) -> None:
         """Begin with none."""
         self.messages: list[CookedMessage] = []
         self.tools: list[CookedTool] = []
+        self.hidden: dict[int, bytes] = {}  # by number, of messages that do not show all they are told apart by
         self._messages: dict[tuple[Any, ...], str] = {}
         self._tools: dict[tuple[Any, ...], str] = {}
 
@@ -37,6 +38,8 @@ class Dedup:
         key = (role, content, calls if calls is None else canonical(calls), use_id, is_error, hidden)
         known = self._messages.get(key)
         if known is None:
+            if hidden:
+                self.hidden[len(self.messages)] = hidden
             known = self._messages[key] = f"m{len(self.messages)}"
             self.messages.append(CookedMessage(known, role, content, calls, use_id, is_error))
         return known

@@ -22,6 +22,7 @@ from weft.trace.journal import read_part
 __all__ = ["FileFollower", "Follower", "StoreFollower", "UnderWay"]
 
 _BLOCK = 1 << 20
+_BOM = b"\xef\xbb\xbf"  # at the beginning of a file that some editors wrote
 _PART_BYTES = 1 << 22  # of a part that is read to see whose it is
 
 
@@ -105,7 +106,8 @@ class FileFollower:
         self._identity: tuple[int, int] | None = None
         self._rest = b""
         self._zstd = zstd_module() if path.name.endswith(".zst") else None
-        self._packed = b""
+        self._frame: Any = None  # the frame that is being unpacked
+        self.problem = ""  # what is wrong with the end of a packed file, or not yet right
         self._journal = _Journal(path.with_name(f"{path.name}.journal"))
 
     def last(self, count: int) -> list[bytes]:
@@ -151,29 +153,34 @@ class FileFollower:
             status = os.fstat(file.fileno())
             identity = status.st_ino, status.st_dev
             if self._identity not in (None, identity) or status.st_size < self._at:
-                self._at, self._rest, self._packed = 0, b"", b""  # another file, or the same one cut
+                self._at, self._rest, self._frame, self.problem = 0, b"", None, ""  # another file, or the same one cut
             self._identity = identity
             file.seek(self._at)
             while block := file.read(_BLOCK):
                 self._at += len(block)
-                yield from self._lines(block if self._zstd is None else self._unpacked(block))
+                for piece in (block,) if self._zstd is None else self._unpacked(block):
+                    yield from self._lines(piece)
+            if self._frame is not None and not self.problem.startswith("damaged"):
+                self.problem = "" if self._frame.eof else "the packed file was cut off; what came before is read"
 
     def _lines(self, block: bytes) -> Iterator[bytes]:
         *lines, self._rest = (self._rest + block).split(b"\n")
-        yield from (line for line in lines if line.strip())
+        yield from (line.removeprefix(_BOM) for line in lines if line.strip())
 
-    def _unpacked(self, block: bytes) -> bytes:
-        """Unpack the frames that are whole; the recorder writes one a batch."""
-        self._packed += block
-        out = []
-        while self._packed:
-            decompressor = self._zstd.ZstdDecompressor()  # type: ignore[union-attr]  # only called with one
-            piece = decompressor.decompress(self._packed)
-            if not decompressor.eof:
-                break
-            out.append(piece)
-            self._packed = decompressor.unused_data
-        return b"".join(out)
+    def _unpacked(self, block: bytes) -> Iterator[bytes]:
+        """Unpack what is there, a piece at a time; behind damage nothing can be read any more."""
+        zstd: Any = self._zstd
+        while block and not self.problem.startswith("damaged"):
+            if self._frame is None or self._frame.eof:
+                self._frame = zstd.ZstdDecompressor()
+            try:
+                yield self._frame.decompress(block, _BLOCK)
+                while not self._frame.needs_input and not self._frame.eof:
+                    yield self._frame.decompress(b"", _BLOCK)
+            except zstd.ZstdError as problem:
+                self.problem = f"damaged: {problem}; what came before is read"
+                return
+            block = self._frame.unused_data if self._frame.eof else b""
 
 
 class StoreFollower:

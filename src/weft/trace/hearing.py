@@ -17,8 +17,7 @@ from weft.errors import WeftError
 from weft.jsontext import loads
 from weft.trace.account import facts_of
 from weft.trace.journal import read_part
-from weft.trace.opened import dialect_of
-from weft.wire import StreamReader, dialect, framing_of
+from weft.wire import StreamReader, dialect, dialect_of, framing_of
 
 __all__ = ["Heard", "Hearing"]
 

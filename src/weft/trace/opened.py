@@ -6,7 +6,6 @@ for any other. Which dialect a record is in, its path and its provider tell firs
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,12 +16,11 @@ from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import Context, Message, Reply, RunSpec
 from weft.errors import UsageError, WeftError, WireError
 from weft.jsontext import dumps
-from weft.wire import Decoded, Dialect, StreamReader, dialect, dialect_of
+from weft.wire import ODDITIES, Decoded, Dialect, dialect, dialect_of, recorded_reply
 
 __all__ = ["Opened", "dialect_of", "error_of", "open_record", "path_model"]
 
 _MODEL_IN_PATH = re.compile(r"/models?/([^/:?]+)(?::\w+|/converse(?:-stream)?)")
-_ODDITIES = (WireError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,14 @@ class Opened:
     @cached_property
     def reply(self) -> Reply | None:
         """What came back, as far as it came; None if it was nothing, or nothing a model said."""
-        return _reply(self.record.get("response"), self.dialect, self.blobs, self.record.get("provider"))
+        response = self.record.get("response")
+        if not isinstance(response, Mapping) or "raw" in response:
+            return None
+        try:
+            reply = recorded_reply(response, self.dialect, self.blobs, provider=_provider(self.record, self.dialect))
+        except (WeftError, *ODDITIES):
+            return None
+        return reply if reply is not None and reply.messages else None
 
 
 def open_record(record: Mapping[str, Any], *, speaks: str | None = None) -> Opened:
@@ -65,10 +70,10 @@ def open_record(record: Mapping[str, Any], *, speaks: str | None = None) -> Open
         raise UsageError("the request is no conversation of a known dialect")
     spoken, blobs = dialect(name), InMemoryBlobStore()
     try:
-        decoded = spoken.decode_request(body, blobs, **_provider(record, spoken))
+        decoded = spoken.decode_request(body, blobs, provider=_provider(record, spoken))
     except WeftError:
         raise
-    except _ODDITIES as error:
+    except ODDITIES as error:
         raise WireError(f"{type(error).__name__}: {error}", where="request") from error
     if not decoded.spec.model and (model := path_model(record)):
         decoded = replace(decoded, spec=replace(decoded.spec, model=model))
@@ -102,57 +107,7 @@ def error_of(record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _provider(record: Mapping[str, Any], spoken: Dialect) -> dict[str, Any]:
+def _provider(record: Mapping[str, Any], spoken: Dialect) -> str | None:
     """Say who spoke, where it was not the dialect's own provider."""
     name = record.get("provider")
-    return {"provider": name} if isinstance(name, str) and name and name != spoken.provider else {}
-
-
-def _reply(response: Any, spoken: Dialect, blobs: BlobStore, provider: Any) -> Reply | None:
-    if not isinstance(response, Mapping) or "raw" in response:
-        return None
-    said = {"provider": provider} if isinstance(provider, str) and provider and provider != spoken.provider else {}
-    try:
-        if response.get("stream") is True:
-            return _streamed(response, spoken, blobs, said)
-        reply = spoken.decode_response(response, blobs, **said)
-    except WeftError:
-        return None
-    except _ODDITIES:
-        return None
-    return reply if reply.messages else None
-
-
-def _streamed(response: Mapping[str, Any], spoken: Dialect, blobs: BlobStore, said: Mapping[str, Any]) -> Reply | None:
-    decoder: Any = spoken.StreamDecoder(blobs, **said)
-    if isinstance(lines := response.get("sse_lines"), list):
-        reader = StreamReader(decoder, "sse")
-        # An event ends where the next begins: blank lines are not recorded [C-1].
-        reader.feed(sse_bytes(lines))
-        reader.close()
-    else:
-        for event in response.get("events") or ():
-            decoder.feed(_plain_event(event))
-        decoder.close()
-    reply: Reply | None = decoder.reply
-    return reply if reply is not None and reply.messages else None
-
-
-def sse_bytes(lines: list[Any]) -> bytes:
-    """Put the blank lines back between recorded lines of an event stream: each event is over with its data."""
-    out: list[str] = []
-    for line in lines:
-        text = str(line)
-        if out and not text.startswith("data:") and out[-1].startswith("data:"):
-            out.append("")
-        elif out and text.startswith("data:") and out[-1].startswith("data:"):
-            out.append("")  # nobody sends an event's data on two lines; two events without names are common
-        out.append(text)
-    return "\n".join([*out, "", ""]).encode("utf-8", "surrogatepass")
-
-
-def _plain_event(event: Any) -> Any:
-    """Give an event of a framing that is not text as its decoder reads it."""
-    if isinstance(event, Mapping) and isinstance(event.get("base64"), str):
-        return {**event, "data": base64.b64decode(event["base64"])}
-    return dict(event) if isinstance(event, Mapping) else event
+    return name if isinstance(name, str) and name and name != spoken.provider else None

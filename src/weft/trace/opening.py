@@ -14,8 +14,8 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
 def open_sink(output: str) -> Sink:
-    """Open what `--output` names: a file, or else a store (a folder, or a URL)."""
-    if _ADDRESS.match(output) is None and not Path(output).is_dir():
+    """Open what `--output` names: a file, or else a store (a folder, there or to be made, or a URL)."""
+    if _ADDRESS.match(output) is None and not output.endswith("/") and not Path(output).is_dir():
         return JsonLinesSink(Path(output))
     from weft.trace.storesink import StoreSink  # noqa: PLC0415 - a file needs no store
 

@@ -47,6 +47,7 @@ class Tally:
     incomplete: int = 0
     recovered: int = 0
     lost: int = 0
+    left: int = 0  # in the journal, as the output would not take them; whoever opens it next does
 
 
 class Recorder:
@@ -297,6 +298,7 @@ class Recorder:
                         and is_recorded(capture.meta, capture.request_body, capture.frames)
                     ):
                         self._journal.append(capture, capture.as_pieces(), is_last=True)
+                    self.tally.left += capture.part is not None
                     capture.part = None  # left for whoever opens the output next
                 except OSError:
                     self._count_lost(capture)

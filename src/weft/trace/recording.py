@@ -10,7 +10,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
+from weakref import finalize
 
 from weft import jsontext
 from weft.errors import UnknownBookmarkError
@@ -119,26 +121,40 @@ class TraceFile(Recording):
         """Look at one file."""
         super().__init__(os.fspath(path), format=format, links=links)
         self.path = Path(path)
-        self._is_packed = self.path.name.endswith(".zst")
-        self._follower = FileFollower(self.path) if self._is_packed else None
+        self._follower = FileFollower(self.path) if self.path.name.endswith(".zst") else None
         self._next = 0  # where what is not read yet begins
         self._count = 0
+        self._spool: IO[bytes] | None = None  # lines of a file in which they have no place of their own
         self.torn: Problem | None = None  # a last line that is not whole, or not yet
 
     def _new_lines(self) -> Iterator[tuple[Place, bytes]]:
+        self.torn = None
         if self._follower is not None:
             for line in self._follower.poll():
                 self._count += 1
-                yield Place(self.name, self._count), line
+                yield self._spooled(line, self._count), line
+            if self._follower.problem:
+                self.torn = Problem(Place(self.name, self._count + 1), self._follower.problem, torn=True)
             return
-        self.torn = None
         before = self._count
-        if self._next and self.path.stat().st_size <= self._next:
-            return
+        if self._spool is not None or (self._next and self.path.stat().st_size <= self._next):
+            return  # one JSON value does not grow
         for place, line in read_records(self.path, self._report, offset=self._next):
             number = before + place.line
+            if not place.size:
+                yield self._spooled(line, number), line
+                continue
             self._count, self._next = number, place.offset + place.size
             yield Place(self.name, number, place.offset, place.size), line
+
+    def _spooled(self, line: bytes, number: int) -> Place:
+        """Put a line where it can be read again: unpacking or parsing a file for each of its records takes for ever."""
+        if self._spool is None:
+            self._spool = TemporaryFile()  # noqa: SIM115
+            finalize(self, self._spool.close)
+        at = self._spool.seek(0, os.SEEK_END)
+        self._spool.write(line)
+        return Place(self.name, number, at, len(line))
 
     def _report(self, problem: Problem) -> None:
         if problem.torn:
@@ -147,15 +163,13 @@ class TraceFile(Recording):
             self.problems.append(problem)
 
     def line_at(self, place: Place) -> bytes:
-        """Give the line of a record again: from its place in the file, or by reading up to it."""
-        if place.size and not self._is_packed:
-            with self.path.open("rb") as file:
-                file.seek(place.offset)
-                return file.read(place.size)
-        for number, (_, line) in enumerate(read_records(self.path), 1):
-            if number == place.line:
-                return line
-        raise UnknownBookmarkError(f"{place} is no longer there")
+        """Give the line of a record again, from its place."""
+        if self._spool is not None:
+            self._spool.seek(place.offset)
+            return self._spool.read(place.size)
+        with self.path.open("rb") as file:
+            file.seek(place.offset)
+            return file.read(place.size)
 
 
 def recordings(store: Store) -> list[SessionRecording]:

@@ -28,6 +28,7 @@ _ENDINGS = (".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zs
 _BUFFER = 1 << 20  # an agent's line is a hundred kilobytes; the default buffer would take sixteen steps for each
 _COOKED = frozenset({"messages", "tools", "requests"})
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"  # editors of one system put it at the beginning of a file; it is no part of a record
 
 
 def read_records(
@@ -79,13 +80,45 @@ def _of_file(path: Path, report: Report, *, is_listed: bool, offset: int) -> Ite
 def _of_stream(given: BinaryIO, name: str, report: Report, *, is_listed: bool = True) -> Iterator[tuple[Place, bytes]]:
     file: Any = given if hasattr(given, "peek") else io.BufferedReader(given, _BUFFER)
     if file.peek(4)[:4] == _ZSTD:
-        file = zstd_module().open(file, "rb")
+        file = _Unpacked(zstd_module(), file)
     first = _first_line(file, name, report)
-    text = first.lstrip(b"\xef\xbb\xbf \t\r\n")
+    text = first.removeprefix(_BOM).lstrip()
     if text[:1] == b"[" or (text[:1] == b"{" and not _is_json(text)):
         yield from _of_value(first, file, name, report, is_listed=is_listed)
         return
     yield from _lines(file, name, report, first, 0)
+
+
+class _Unpacked:
+    """A file in zstd, to be read. Damage in it is an end before its time, and what was before it is read."""
+
+    def __init__(self, zstd: Any, packed: BinaryIO) -> None:
+        self._file = zstd.open(packed, "rb")
+        self._damage = (zstd.ZstdError, EOFError)
+        self._is_over = False
+
+    def readline(self) -> bytes:
+        if self._is_over:
+            return b""
+        try:
+            line: bytes = self._file.readline()
+        except self._damage as problem:
+            self._is_over = True  # it is told once
+            raise EOFError(str(problem)) from None
+        return line
+
+    def read(self) -> bytes:
+        pieces = []
+        try:
+            while piece := self._file.read(_BUFFER):
+                pieces.append(piece)
+        except self._damage:
+            pass  # no JSON value then: what there is is read as lines, and the last one is torn
+        return b"".join(pieces)
+
+    def __iter__(self) -> Iterator[bytes]:
+        while line := self.readline():
+            yield line
 
 
 def _first_line(file: BinaryIO, name: str, report: Report) -> bytes:
@@ -108,7 +141,7 @@ def _of_value(
     """Take the whole text for one JSON value, as it does not begin with a record on a line."""
     text = first + file.read()
     try:
-        value = loads(text.lstrip(b"\xef\xbb\xbf"))
+        value = loads(text.removeprefix(_BOM))
     except ValueError:
         yield from _lines(io.BytesIO(text), name, report, b"", 0)
         return
@@ -129,7 +162,8 @@ def _lines(file: BinaryIO, name: str, report: Report, first: bytes, offset: int)
             size = len(line)
             if line.endswith(b"\n"):
                 if not line.isspace():
-                    yield Place(name, number, at, size), line
+                    mark = len(_BOM) if line.startswith(_BOM) else 0
+                    yield Place(name, number, at + mark, size - mark), line[mark:] if mark else line
             else:
                 last = line
             at += size
@@ -139,6 +173,7 @@ def _lines(file: BinaryIO, name: str, report: Report, first: bytes, offset: int)
         report(Problem(Place(name, number + 1, at), f"cut off: {problem}", torn=True))
         return
     if last.strip():
+        last = last.removeprefix(_BOM)
         place = Place(name, number, at - len(last), len(last))
         if _is_json(last):
             yield place, last

@@ -39,11 +39,6 @@ class Strand:
             notes.append(f"only the first {self.size_bytes} bytes were recorded")
         return notes
 
-    @property
-    def is_decoded(self) -> bool:
-        """Tell whether the bytes differ from those on the wire by their coding."""
-        return self._decoding is not None and self._decoding.decodes
-
     def feed(self, data: bytes, *, is_last: bool = False) -> bytes:
         """Give what may be written now."""
         if self._decoding is not None:
