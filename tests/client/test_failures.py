@@ -250,7 +250,7 @@ def heard(answer: Answer, name: str) -> list[Event]:
 def test_a_stream_cut_at_any_byte_keeps_what_arrived(name: str, *, close_delimited: bool) -> None:
     """W-34: `stream.error`, then `stream.end` without a reason; the fold holds what came."""
     data = b"".join(piece for piece in streamed(name).pieces if isinstance(piece, bytes))
-    dice = random.Random(f"{name}{close_delimited}")  # noqa: S311
+    dice = random.Random(f"{name}{close_delimited}")
     places = sorted({1, *(dice.randrange(1, len(data) * 2 // 3) for _ in range(6))})
     for place in places:
         answer = replace(streamed(name), pieces=[data[:place]], cut=True, close_delimited=close_delimited)

@@ -109,7 +109,7 @@ def test_a_provider_that_recovers_is_waited_for(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_cut_stream_keeps_what_arrived(name: str) -> None:
     words = "Six metres at pier four, and seven at pier five, if the tide is in."
-    dice = random.Random(name)  # noqa: S311
+    dice = random.Random(name)
 
     async def scene(after: int) -> list[Event]:
         async with Simulator() as sim, Client() as client:
@@ -131,7 +131,6 @@ def test_models_are_listed_and_a_wrong_key_is_refused(name: str) -> None:
         script = Script(keys=("sk-good-key-1",))
         async with Simulator(script) as sim, Client(retries=RetryPolicy(attempts=1)) as client:
             environ = sim.environment()
-            environ["CO_API_URL"] += "/cohere"  # its models are at a path that OpenAI has too
             row = Registry(KeyPlaces(environ, use_keyring=False), environ).row(name)
             with pytest.raises(ProviderError) as caught:
                 await client.models(row, Secret("sk-wrong-key-9"))

@@ -145,6 +145,7 @@ def test_a_target_is_a_row_a_model_and_a_key_with_its_source() -> None:
         ("openai/", r"'openai' needs a model: openai/<model>"),
         ("openai", r"'openai' needs a model"),
         ("kila", r"no pointer is called 'kila'\n  none is set yet"),
+        ("claude-x", r"no pointer is called 'claude-x'\n  a model is named with who has it: anthropic/claude-x\n"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_told_with_those_near_it(text: str, said: str) -> None:

@@ -47,7 +47,7 @@ async def _until_hang_up(reader: Reader) -> None:
 @pytest.mark.parametrize("seed", [1])
 def test_a_client_that_leaves_a_stream_leaves_a_record(tmp_path: Path, seed: int) -> None:
     """X-01, C-11: 100 runs at a random chunk: every byte so far, the far side closed in 1 s, a record in 2 s."""
-    rng = random.Random(seed)  # noqa: S311 - repeatable
+    rng = random.Random(seed)
     stops = [rng.randrange(1, len(EVENTS)) for _ in range(100)]
 
     async def run() -> None:
@@ -288,7 +288,7 @@ def test_silence_has_a_limit(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_the_usual_limits() -> None:
+def test_the_usual_limits_are_those_of_the_specification() -> None:
     """X-25: 10 s to connect, 600 s of silence."""
     from weft.proxy import Options
 
@@ -320,7 +320,7 @@ def test_a_connection_that_is_not_taken_in_time(tmp_path: Path) -> None:
 
 def _kill_runs(folder: Path, runs: int, seed: int) -> None:  # noqa: PLR0915 - one story
     """Kill a proxy in the middle of streams; everything up to a second before must be there when it is next opened."""
-    rng = random.Random(seed)  # noqa: S311 - repeatable
+    rng = random.Random(seed)
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -117,7 +117,7 @@ class Health:
 
 
 def _events(number: int, size: int) -> list[bytes]:
-    rng = random.Random(number)  # noqa: S311 - repeatable
+    rng = random.Random(number)
     events: list[bytes] = []
     total = 0
     while total < size:

@@ -494,7 +494,7 @@ def test_bodies_arrive_as_they_were_sent(tmp_path: Path) -> None:
 
     In the record they are the same texts, line ends between tokens aside.
     """
-    rng = random.Random(31)  # noqa: S311 - repeatable
+    rng = random.Random(31)
     texts = ["{" + f'"r":{_odd_json(rng)}' + "}" for _ in range(1000)]
 
     async def run() -> None:

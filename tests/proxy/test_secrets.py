@@ -26,7 +26,7 @@ from weft.trace import Masker, masker_for, secrets_of
 
 
 def canary(seed: int, odd: str = "") -> str:
-    rng = random.Random(seed)  # noqa: S311 - repeatable
+    rng = random.Random(seed)
     return "sk-" + "".join(rng.choices(string.ascii_letters + string.digits, k=30)) + odd
 
 

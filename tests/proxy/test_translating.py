@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import gzip
 import json
 import threading
+import time
 import warnings
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import brotli  # type: ignore[import-untyped]
 import httpx2
 import pytest
 
@@ -20,6 +25,7 @@ from weft.client import Client, Secret, Target
 from weft.providers import provider
 from weft.proxy import TranslatingProxy, Translation
 from weft.trace import Recorder, open_sink
+from weft.trace.decoding import zstd_module
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what they warn about while they are imported is theirs
@@ -28,6 +34,7 @@ with warnings.catch_warnings():
     from google import genai
     from google.genai import types
 
+HI = [{"role": "user", "content": "hi"}]
 TOOL = {"type": "object", "properties": {"pier": {"type": "integer"}}, "required": ["pier"]}
 
 
@@ -69,6 +76,15 @@ def translating(to: str, output: Path, *, strict: bool = False) -> Iterator[Runn
             thread.join(10)
             loop.close()
             recorder.close()
+
+
+@pytest.fixture(autouse=True)
+def _clients_go_with_their_test() -> Iterator[None]:
+    """Let go of the official clients' connections here: they leave closing them to the collector, which warns."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def records(output: Path) -> list[dict[str, Any]]:
@@ -209,15 +225,151 @@ def test_a_stream_cut_short_is_cut_short_for_the_client_too(tmp_path: Path) -> N
 
 
 def test_what_is_no_question_to_a_model_is_refused(tmp_path: Path) -> None:
+    """X-27: with a reason, and never by asking the model: counting tokens has the very body of a question."""
+    count = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "system": "Be brief."}
     with translating("openai", tmp_path / "t.jsonl") as proxy:
-        listed = httpx2.get(f"{proxy.url}/v1/models")
         odd = httpx2.post(f"{proxy.url}/v1/messages", content=b"{")
-        packed = httpx2.post(f"{proxy.url}/v1/messages", content=b"x", headers={"content-encoding": "gzip"})
+        listed = httpx2.post(f"{proxy.url}/v1/messages", json=[])
         unknown = httpx2.post(f"{proxy.url}/telemetry", json={"events": []})
+        counted = httpx2.post(f"{proxy.url}/v1/messages/count_tokens", json=count)
+        embedded = httpx2.post(f"{proxy.url}/v1/embeddings", json={"model": "m", "input": "hi"})
+        files = httpx2.get(f"{proxy.url}/v1/files")
+        removed = httpx2.delete(f"{proxy.url}/v1/models/m")
         health = httpx2.get(f"{proxy.url}/health")
 
-    codes = [answer.status_code for answer in (listed, odd, packed, unknown, health)]
-    assert codes == [501, 400, 415, 404, 200]
+    answers = (odd, listed, unknown, counted, embedded, files, removed, health)
+    assert [answer.status_code for answer in answers] == [400, 400, 404, 404, 404, 501, 501, 200]
+    assert counted.json()["type"] == "error"
+    assert embedded.json()["error"]["message"] == "this is no question of a dialect that is known here"
+
+
+def packed(coding: str, data: bytes) -> bytes:
+    match coding:
+        case "gzip":
+            return gzip.compress(data)
+        case "deflate":
+            return zlib.compress(data)
+        case "br":
+            return bytes(brotli.compress(data))
+        case "zstd":
+            return bytes(zstd_module().compress(data))
+    return packed("gzip", packed("zstd", data))
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "zstd, gzip"])
+def test_a_packed_request_is_unpacked_and_translated(coding: str, tmp_path: Path) -> None:
+    """X-15: a client may pack its body in any way that a provider takes."""
+    body = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}).encode()
+    with translating("openai", tmp_path / "t.jsonl") as proxy:
+        headers = {"content-encoding": coding, "content-type": "application/json"}
+        answer = httpx2.post(f"{proxy.url}/v1/messages", content=packed(coding, body), headers=headers)
+
+    assert (answer.status_code, answer.json()["content"][0]["text"]) == (200, "You said: hi")
+    [record] = records(tmp_path / "t.jsonl")
+    assert record["request"]["messages"] == [{"role": "user", "content": "hi"}]
+
+
+@pytest.mark.parametrize(
+    ("coding", "content", "status"),
+    [
+        ("gzip", b"x", 400),
+        ("gzip", gzip.compress(b'{"model": "m"}')[:-9], 400),
+        ("snappy", b"x", 415),
+        ("gzip", gzip.compress(b" " * (65 << 20)), 413),
+    ],
+    ids=["damaged", "cut", "unknown", "a bomb"],
+)
+def test_what_cannot_be_unpacked_is_refused(coding: str, content: bytes, status: int, tmp_path: Path) -> None:
+    """X-16, X-32: by a status that says why, in the client's words; a bomb goes off within bounds."""
+    with translating("openai", tmp_path / "t.jsonl") as proxy:
+        headers = {"content-encoding": coding, "content-type": "application/json"}
+        answer = httpx2.post(f"{proxy.url}/v1/messages", content=content, headers=headers, timeout=30)
+
+    assert (answer.status_code, answer.json()["type"]) == (status, "error")
+
+
+def test_clients_list_the_model_that_answers(tmp_path: Path) -> None:
+    """X-27: in each client's own form; one that is asked for by name is there, as every name is answered."""
+    with translating("openai", tmp_path / "t.jsonl") as proxy, ExitStack() as closing:
+        ours = openai.OpenAI(base_url=f"{proxy.url}/v1", api_key="any", max_retries=0)
+        claude = anthropic.Anthropic(base_url=proxy.url, api_key="any", max_retries=0)
+        gemini = genai.Client(api_key="any", http_options=types.HttpOptions(base_url=proxy.url))
+        closing.enter_context(ours)
+        closing.enter_context(claude)
+        closing.enter_context(gemini)
+        listed = [
+            [model.id for model in ours.models.list()],
+            [model.id for model in claude.models.list()],
+            [model.name for model in gemini.models.list()],
+        ]
+        named = [
+            ours.models.retrieve("gpt/x").id,
+            claude.models.retrieve("claude-x").id,
+            gemini.models.get(model="gemini-x").name,
+        ]
+        head = httpx2.head(f"{proxy.url}/openai/v1/models")
+        ollama = httpx2.get(f"{proxy.url}/api/tags").json()
+        cohere = httpx2.get(f"{proxy.url}/cohere/v1/models").json()
+        bedrock = httpx2.get(f"{proxy.url}/foundation-models").json()
+
+    assert listed == [["mint-1"], ["mint-1"], ["models/mint-1"]]
+    assert named == ["gpt/x", "claude-x", "models/gemini-x"]
+    assert (head.status_code, head.content) == (200, b"")
+    assert (ollama["models"][0]["name"], cohere["models"][0]["name"]) == ("mint-1", "mint-1")
+    assert bedrock["modelSummaries"][0]["modelId"] == "mint-1"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_thinking_is_told_whole_and_streamed_alike(stream: bool, tmp_path: Path) -> None:
+    """X-32: what a stream carries, a whole answer does too."""
+    body = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "[[think Hm.]] hi"}]}
+    with translating("anthropic", tmp_path / "t.jsonl") as proxy:
+        answer = httpx2.post(f"{proxy.url}/v1/chat/completions", json=body)
+
+    assert "weft-not-carried" not in answer.headers
+    assert "Hm." in answer.text
+
+
+def test_a_client_that_leaves_ends_the_exchange(tmp_path: Path) -> None:
+    """X-01: what it had heard is recorded, as cut off by the client; the proxy answers others."""
+    output = tmp_path / "t.jsonl"
+    body = {"model": "m", "max_tokens": 99, "stream": True}
+    body["messages"] = [{"role": "user", "content": "[[slow 40ms]] [[long 400]]"}]
+    with translating("openai", output) as proxy:
+        with httpx2.stream("POST", f"{proxy.url}/v1/messages", json=body) as answer:
+            heard = next(answer.iter_text())
+        end = time.monotonic() + 5
+        while not output.read_bytes().endswith(b"\n") and time.monotonic() < end:
+            time.sleep(0.05)
+        other = httpx2.post(f"{proxy.url}/v1/messages", json={**body, "stream": False, "messages": HI})
+
+    assert other.status_code == 200
+    record = records(output)[0]
+    assert (record["state"], record["reason"]) == ("incomplete", "client_closed")
+    assert heard.splitlines()[0] in record["response"]["sse_lines"]
+
+
+def test_what_is_too_long_is_refused_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X-12: a request beyond what can be translated is told so, and the connection goes on."""
+    from weft.proxy import translating as module
+
+    monkeypatch.setattr(module, "_LONGEST_BODY", 1 << 16)
+    with translating("openai", tmp_path / "t.jsonl") as proxy, httpx2.Client(base_url=proxy.url) as client:
+        large = client.post("/v1/messages", json={"model": "m", "messages": HI, "pad": "x" * (1 << 20)})
+        small = client.post("/v1/messages", json={"model": "m", "max_tokens": 9, "messages": HI})
+
+    assert (large.status_code, large.json()["error"]["type"]) == (413, "request_too_large")
+    assert small.status_code == 200
+
+
+def test_how_long_to_wait_is_passed_on(tmp_path: Path) -> None:
+    """X-07: a client's own patience needs the far side's word for it."""
+    with translating("openai", tmp_path / "t.jsonl") as proxy:
+        body = {"model": "m", "max_tokens": 9}
+        body["messages"] = [{"role": "user", "content": "hi [[error 429 retry-after=90]]"}]
+        answer = httpx2.post(f"{proxy.url}/v1/messages", json=body)
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "90")
 
 
 def test_the_clients_key_goes_nowhere(tmp_path: Path) -> None:

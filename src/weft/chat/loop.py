@@ -171,7 +171,8 @@ class Chat:
         pointer = pointer or (pointer_of(captured, self.registry) if captured else None) or self._default
         if not isinstance(pointer, str) or not pointer:
             raise UsageError(
-                "nobody is named to answer this thread\n  name a model: -m provider/model, or a pointer: -p kilo"
+                "nobody is named to answer this thread\n  name a model: -m provider/model, or a pointer: -p kilo\n"
+                "  for every thread that names nobody: WEFT_MODEL, or `model` in the settings\n  see: weft models"
             )
         target = self.registry.target(pointer)
         servers = options.get("servers") or []
@@ -224,8 +225,9 @@ class Chat:
         if not reply.finished:
             content = [block for block in content if block != {"type": "text", "text": ""}]
             why = reply.notes[-1] if reply.notes else "the answer was cut short"
+            if not why.startswith((f"{target.provider.name}:", INTERRUPTED)):
+                why = f"{target.provider.name}: {why}"
             if not content:
-                why = why if why.startswith(f"{target.provider.name}:") else f"{target.provider.name}: {why}"
                 error = ProviderError(why, provider=target.provider.name)
                 return Called(self._failed(call_id, why), error=error)
             message["stop_reason"] = None

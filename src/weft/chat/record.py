@@ -18,7 +18,7 @@ from weft.jsontext import dumps
 from weft.store import Draft, FrameWriter
 from weft.threads import Store
 
-__all__ = ["CALL", "ERROR", "RECV", "Recorder", "append_frame"]
+__all__ = ["CALL", "ERROR", "RECV", "OnEvent", "Recorder", "append_frame"]
 
 CALL, RECV, ERROR = "gpt.call", "gpt.recv", "gpt.error"
 GATHER_S = 0.1  # how much of an answer a crash may take from the log

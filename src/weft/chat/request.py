@@ -84,7 +84,7 @@ def prepare(
     options = context.get("options") or {}
     mended = mend(context.get("messages") or (), row.dialect)
     if not mended.messages:
-        raise UsageError("there is nothing to send: the thread has no content")
+        raise UsageError("there is nothing to send: the thread has no content\n  say something: weft ask -c HEADISH …")
     ready = {"messages": mended.messages, "options": options}
     face = _BY_DIALECT.get(row.dialect) or (_BY_NAME.get(row.name) if row.dialect == "openai_chat" else None)
     if face is None:

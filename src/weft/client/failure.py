@@ -31,7 +31,8 @@ def refused(
     what, todo = _status_words(row, status, waits, url)
     line = f"{row.name}: {what} ({status})" + (f": {said}" if said else "")
     # Once more: what was escaped in the body is plain in its message.
-    return ProviderError(redact(f"{line}\n  {todo}" if todo else line), provider=row.name, status=status, body=body)
+    told = redact(f"{line}\n  {todo}" if todo else line)
+    return ProviderError(told, provider=row.name, status=status, body=body, retry_after_s=waits)
 
 
 def unreadable(

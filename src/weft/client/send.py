@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,13 +18,15 @@ from typing import Any, Self
 import httpx2
 
 from weft.canon import Event, Reply, StreamEnd, replay
+from weft.client.auth import KeyHeader, Signature
 from weft.client.call import Call
 from weft.client.ending import cleaned, closing
 from weft.client.failure import is_passing, refused, unreachable, unreadable
 from weft.client.network import Network
+from weft.client.reading import ERROR_BYTES, read_json, read_some, read_whole
 from weft.client.retry import RetryPolicy, asked_wait, is_worth_repeating
-from weft.errors import ProviderError, UsageError, WireError
-from weft.jsontext import dumps, loads
+from weft.errors import ProviderError, UsageError
+from weft.jsontext import dumps
 from weft.providers import (
     AwsKey,
     Endpoint,
@@ -36,17 +38,13 @@ from weft.providers import (
     models_endpoint,
     newest_first,
     read_models,
-    sign,
 )
 from weft.version import __version__
 from weft.wire import StreamReader, framing_of
 
 __all__ = ["Client", "Stream", "Timeouts"]
 
-_ERROR_BYTES = 64 * 1024  # of an error's body; what is beyond says nothing new
 _MOST_PAGES = 50
-# What reading a body may raise that is JSON but not as the protocol has it.
-_ODDITIES = (WireError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class Client:
         redact = call.redact
         response = await self._post(call, redact, stream=False)
         try:
-            reply = await _read_whole(response, call, redact, self.largest_bytes)
+            reply = await read_whole(response, call, redact, self.largest_bytes)
         finally:
             await response.aclose()
         if isinstance(reply, ProviderError):
@@ -127,7 +125,7 @@ class Client:
             endpoint = models_endpoint(row, more)
             response = await self._answer(row, endpoint, key, redact)
             try:
-                body = await _read_json(response, row, redact, self.largest_bytes)
+                body = await read_json(response, row, redact, self.largest_bytes)
             finally:
                 await response.aclose()
             if isinstance(body, ProviderError):
@@ -163,7 +161,7 @@ class Client:
             if response is not None:
                 if response.is_success:
                     return response
-                said = redact((await _read_some(response, _ERROR_BYTES)).decode("utf-8", "replace"))
+                said = redact((await read_some(response, ERROR_BYTES)).decode("utf-8", "replace"))
                 asked = asked_wait(response.headers, said, self._now())
                 again = is_worth_repeating(response.status_code, response.headers, said)
                 error = refused(row, endpoint.url, response.status_code, said, redact, waits=asked)
@@ -197,8 +195,8 @@ class Client:
             case None:
                 return None
             case AwsKey():
-                return _Signature(key, self._now)
-        return _KeyHeader(auth_header(row, is_token=key.is_token), key)
+                return Signature(key, self._now)
+        return KeyHeader(auth_header(row, is_token=key.is_token), key)
 
     def _line(self, url: str) -> httpx2.AsyncClient:
         """Give the connections for an address: made when first needed, as reading certificates takes its time."""
@@ -206,7 +204,7 @@ class Client:
         if (secure, proxy) not in self._lines:
             times = self._timeouts
             # Without TLS there is nobody to trust: an empty store costs nothing to make.
-            trust = self._network.trust() if secure or (proxy or "").startswith("https:") else _NOBODY()
+            trust = self._network.trust() if secure or (proxy or "").startswith("https:") else _trusting_nobody()
             try:
                 transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(
                     verify=trust, trust_env=False, proxy=proxy
@@ -271,11 +269,11 @@ class Stream:
             kind = response.headers.get("content-type", "")
             framing = framing_of(kind)
             if kind.startswith("text/html"):
-                said = self._redact((await _read_some(response, _ERROR_BYTES)).decode("utf-8", "replace"))
+                said = self._redact((await read_some(response, ERROR_BYTES)).decode("utf-8", "replace"))
                 raise unreadable(call.provider, response.status_code, kind, said, self._redact)
             if framing == "json_array" and call.dialect.framing != "json_array":
                 # Asked for a stream, it sent the whole: some servers cannot do otherwise.
-                whole = await _read_whole(response, call, self._redact, self._client.largest_bytes)
+                whole = await read_whole(response, call, self._redact, self._client.largest_bytes)
                 if isinstance(whole, ProviderError):
                     raise whole
                 for event in replay(whole):
@@ -304,88 +302,7 @@ class Stream:
         return event
 
 
-class _KeyHeader(httpx2.Auth):
-    """Puts the key into its header at the last moment, so that no frame of ours ever holds it."""
-
-    def __init__(self, header: tuple[str, str], key: Secret) -> None:
-        self._name, self._before = header
-        self._key = key
-
-    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
-        request.headers[self._name] = f"{self._before}{self._key.reveal()}"
-        yield request
-
-
-class _Signature(httpx2.Auth):
-    """Signs a request with an AWS access key: each attempt anew, as a signature is good for minutes."""
-
-    requires_request_body = True
-
-    def __init__(self, key: AwsKey, now: Callable[[], float]) -> None:
-        self._key, self._now = key, now
-
-    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
-        signed = sign(
-            self._key, request.method, str(request.url), dict(request.headers), request.content, at=self._now()
-        )
-        request.headers.update(signed)
-        yield request
-
-
-def _NOBODY() -> Any:  # noqa: N802
+def _trusting_nobody() -> Any:
     import ssl  # noqa: PLC0415
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-async def _read_some(response: httpx2.Response, limit: int) -> bytes:
-    """Read the beginning of a body and hang up; what cannot be read is not there."""
-    data = bytearray()
-    try:
-        async with aclosing(response.aiter_bytes()) as chunks:
-            async for chunk in chunks:
-                data += chunk
-                if len(data) >= limit:
-                    break
-    except httpx2.HTTPError:
-        pass  # the status has been said; its text is a courtesy
-    finally:
-        await response.aclose()
-    return bytes(data[:limit])
-
-
-async def _read_json(response: httpx2.Response, row: Provider, redact: Redactor, largest: int) -> Any:
-    """Read a body as JSON, or give the error that it is. Not raised: this frame holds what was sent [K-12]."""
-    data = bytearray()
-    try:
-        async for chunk in response.aiter_bytes():
-            data += chunk
-            if len(data) > largest:
-                said = f"{row.name}: the answer is longer than {largest:,} bytes; it is not read further"
-                return ProviderError(said, provider=row.name, status=response.status_code)
-        return loads(bytes(data))
-    except (httpx2.HTTPError, OSError) as problem:
-        return unreachable(row, str(response.url), problem, redact)
-    except ValueError:
-        kind = response.headers.get("content-type", "")
-        said = bytes(data[:_ERROR_BYTES]).decode("utf-8", "replace")
-        return unreadable(row, response.status_code, kind, said, redact)
-
-
-async def _read_whole(response: httpx2.Response, call: Call, redact: Redactor, largest: int) -> Reply | ProviderError:
-    """Read a whole answer, or give the error that it is."""
-    row, url, status = call.provider, str(response.url), response.status_code
-    body = await _read_json(response, row, redact, largest)
-    if isinstance(body, ProviderError):
-        return body
-    why = f"answered with JSON that is no {call.dialect.name} response"
-    try:
-        reply = call.dialect.decode_response(body, call.blobs, provider=row.name)
-    except _ODDITIES as problem:
-        reply, why = Reply(finished=False), f"answered with what cannot be read: {redact(str(problem))}"
-    if reply.messages or reply.finished:
-        return reply
-    text = dumps(body)[:_ERROR_BYTES].decode("utf-8", "replace")
-    if isinstance(body, dict) and body.get("error"):  # a gateway that says 200 to everything
-        return refused(row, url, status, text, redact)
-    return unreadable(row, status, "", text, redact, why)

@@ -18,7 +18,7 @@ from weft.providers.endpoint import (
 )
 from weft.providers.keyfile import KeyFile
 from weft.providers.keys import FoundKey, KeyPlaces, find_key, found_keys, resolve_key
-from weft.providers.models import Model, newest_first, read_models
+from weft.providers.models import Model, newest_first, read_models, write_model, write_models
 from weft.providers.pointers import (
     PROVIDER_TOPIC,
     PTRS_TOPIC,
@@ -86,4 +86,6 @@ __all__ = [
     "spent_on",
     "with_pointer",
     "without_pointer",
+    "write_model",
+    "write_models",
 ]

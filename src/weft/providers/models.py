@@ -1,11 +1,11 @@
-"""Lists of models: what each provider's models endpoint answers, as one plain shape, newest first.
+"""Lists of models: what each provider's models endpoint answers, as one plain shape, newest first; and written again.
 
-Reading only; who asks the endpoint is `client`.
+Who asks the endpoint is `client`; who answers in a provider's place is the translating proxy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from weft.errors import WireError
 from weft.providers.table import Provider
 
-__all__ = ["Model", "newest_first", "read_models"]
+__all__ = ["Model", "newest_first", "read_models", "write_model", "write_models"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,35 @@ def read_models(row: Provider, body: Any) -> tuple[list[Model], dict[str, str] |
         case _:
             entries = _entries(row, body, "data") if isinstance(body, Mapping) else _entries(row, {"": body}, "")
             return [Model(_id(entry, "id"), _date(entry.get("created"))) for entry in entries], None
+
+
+def write_models(dialect: str, models: Sequence[str]) -> dict[str, Any]:
+    """Write a list of models as clients of a dialect read it, in one page."""
+    cards = [write_model(dialect, model) for model in models]
+    match dialect:
+        case "anthropic":
+            return {"data": cards, "has_more": False, "first_id": models[0], "last_id": models[-1]}
+        case "gemini" | "cohere" | "ollama":
+            return {"models": cards}
+        case "bedrock":
+            return {"modelSummaries": cards}
+    return {"object": "list", "data": cards}
+
+
+def write_model(dialect: str, model: str) -> dict[str, Any]:
+    """Write one model as clients of a dialect read it: what it is called, and that it can be asked."""
+    match dialect:
+        case "anthropic":
+            return {"type": "model", "id": model, "display_name": model, "created_at": "1970-01-01T00:00:00Z"}
+        case "gemini":
+            return {"name": f"models/{model}", "displayName": model, "supportedGenerationMethods": ["generateContent"]}
+        case "cohere":
+            return {"name": model, "endpoints": ["chat"]}
+        case "ollama":
+            return {"name": model, "model": model, "modified_at": "1970-01-01T00:00:00Z", "size": 0, "details": {}}
+        case "bedrock":
+            return {"modelId": model, "modelName": model, "modelArn": model, "responseStreamingSupported": True}
+    return {"id": model, "object": "model", "created": 0, "owned_by": "system"}
 
 
 def newest_first(models: Iterable[Model]) -> list[Model]:

@@ -30,6 +30,17 @@ PTRS_TOPIC = "gpt.provider.ptrs"
 SIZES = ("nano", "milli", "kilo", "mega", "giga")
 """The conventional names, by size; with `.r` after them, the reasoning variant. Any other text will do [T-53]."""
 
+# How models are called by those who make them, for who forgets to say whose model is meant.
+_MAKERS = {
+    "claude": "anthropic",
+    "command": "cohere",
+    "deepseek": "deepseek",
+    "gemini": "gemini",
+    "gpt": "openai",
+    "grok": "xai",
+    "mistral": "mistral",
+}
+
 
 class Pointer(NamedTuple):
     """Where a name leads."""
@@ -105,7 +116,9 @@ def _pointer(name: str, value: Any, where: str) -> Pointer:
 
 def _unknown(name: str, table: Mapping[str, Any]) -> str:
     near = _known(get_close_matches(name, table, 3), list(table)) if table else "none is set yet"
-    return f"no pointer is called {name!r}\n  {near}\n  set it: weft alias set {name} <provider>/<model>"
+    maker = next((provider for start, provider in _MAKERS.items() if name.startswith(start)), None)
+    meant = f"\n  a model is named with who has it: {maker}/{name}" if maker else ""
+    return f"no pointer is called {name!r}{meant}\n  {near}\n  set it: weft alias set {name} <provider>/<model>"
 
 
 def _known(near: list[str], everything: list[str]) -> str:

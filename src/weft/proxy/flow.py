@@ -17,7 +17,7 @@ from weft.proxy.websocket import FrameTap
 if TYPE_CHECKING:
     from weft.proxy.connection import ClientConnection
     from weft.proxy.routes import Route
-    from weft.trace import Capture
+    from weft.trace import Capture, Reason
 
 __all__ = ["Flow"]
 
@@ -41,7 +41,6 @@ class Flow:
         "_opening",
         "_pool",
         "_route",
-        "_sent_anything",
         "_tap",
         "began",
         "capture",
@@ -79,7 +78,6 @@ class Flow:
         self._early: list[bytes] = []  # to send once there is a connection
         self._opening: asyncio.Task[None] | None = None
         self._dechunks = False
-        self._sent_anything = False
         self._drained_bytes = 0
         self._answered_at = 0.0
         self._tap: FrameTap | None = None
@@ -311,18 +309,18 @@ class Flow:
         else:
             self._fail(502, f"{why} before it answered", "upstream_reset")
 
-    def _break(self, why: str) -> None:
+    def _break(self, why: str, reason: Reason = "upstream_reset") -> None:
         """End a transfer that began and cannot go on: the client must see that it is broken [X-04]."""
         self.is_done = True
         self._close_upstream()
         if self.capture is not None:
-            self.capture.end("upstream_reset", why, drained=self.is_draining)
+            self.capture.end(reason, why, drained=self.is_draining)
         client, self.client = self.client, None
         if client is not None:
             client.break_off(resets=isinstance(self._body, EndlessBody) or self._dechunks)
             client.flow_ended(self)
 
-    def _fail(self, status: int, why: str, reason: str) -> None:
+    def _fail(self, status: int, why: str, reason: Reason) -> None:
         """Answer in the far side's place: there will be no answer of its own."""
         if self.is_done:
             return
@@ -332,7 +330,7 @@ class Flow:
         self.is_done = True
         self._close_upstream()
         if self.capture is not None:
-            self.capture.end(reason, why)  # type: ignore[arg-type]  # one of the reasons
+            self.capture.end(reason, why)
         client, self.client = self.client, None
         if client is not None:
             client.refuse(status, why)
@@ -364,17 +362,10 @@ class Flow:
 
     def _time_out(self) -> None:
         why = f"nothing came from the far side for {self._pool.options.idle_seconds:g} s"
-        if not self.has_answered:
+        if self.has_answered:
+            self._break(why, "timeout")
+        else:
             self._fail(504, why, "timeout")
-            return
-        self.is_done = True
-        self._close_upstream()
-        if self.capture is not None:
-            self.capture.end("timeout", why, drained=self.is_draining)
-        client, self.client = self.client, None
-        if client is not None:
-            client.break_off(resets=isinstance(self._body, EndlessBody) or self._dechunks)
-            client.flow_ended(self)
 
     def summary(self) -> str:
         """Say in one line what became of it: no header, no query."""
@@ -400,12 +391,12 @@ class Flow:
         else:
             self.abandon("client_closed")
 
-    def abandon(self, reason: str) -> None:
+    def abandon(self, reason: Reason) -> None:
         """Stop here."""
         self.is_done = True
         self._close_upstream()
         if self.capture is not None:
-            self.capture.end(reason, drained=self.is_draining)  # type: ignore[arg-type]  # one of the reasons
+            self.capture.end(reason, drained=self.is_draining)
 
     # -- WebSocket -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from weft.errors import UsageError
 
-__all__ = ["Route", "Routes", "route_to"]
+__all__ = ["Headers", "Route", "Routes", "guess_provider", "route_to"]
 
 Headers = Sequence[tuple[bytes, bytes]]
 

@@ -70,9 +70,8 @@ class Proxy:
                 lambda: ClientConnection(self), self.host, self.port, backlog=_BACKLOG
             )
         except OSError as problem:
-            raise UsageError(
-                f"cannot listen on {self.host} port {self.port}: {problem.strerror or problem}\n  try another: --port 0"
-            ) from None
+            why = str(problem.strerror or problem).rpartition("): ")[2]  # asyncio says the address once more
+            raise UsageError(f"cannot listen on {self.host} port {self.port}: {why}\n  try another: --port 0") from None
         self.port = self._server.sockets[0].getsockname()[1]
         self._sweeping = self.loop.create_task(self._sweep())
         return self

@@ -9,6 +9,7 @@ runs the proxy; or, if the owner wants that, the request is refused.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,10 +24,11 @@ from weft.jsontext import dumps, loads
 from weft.providers import OVER_HTTP, adjust
 from weft.proxy.flow import Flow
 from weft.proxy.head import RequestHead
+from weft.proxy.listing import listed_models, spoken_to
 from weft.proxy.routes import Route, Routes
 from weft.proxy.server import Proxy
-from weft.trace import Capture, Recorder, dialect_of
-from weft.wire import Dialect, dialect, plan_request
+from weft.trace import Capture, Decoding, Recorder
+from weft.wire import Dialect, dialect, dialect_of_path, plan_request, told_elsewhere
 
 if TYPE_CHECKING:
     from weft.proxy.connection import ClientConnection
@@ -147,8 +149,11 @@ class TranslatedFlow(Flow):
 
     def _take(self, payload: list[bytes]) -> None:
         self.last_active = self._loop.time()
-        self._pieces += payload
         self._size += sum(map(len, payload))
+        if self._size <= _LONGEST_BODY:
+            self._pieces += payload
+        else:
+            self._pieces.clear()  # it will be refused, and need not lie here until then
         if self.capture is not None:
             for piece in payload:
                 self.capture.request_data(piece)
@@ -156,7 +161,10 @@ class TranslatedFlow(Flow):
     async def _run(self) -> None:
         source: Dialect | None = None
         try:
-            body, source = self._read()
+            if self._is_list():
+                return
+            source = self._speaks()
+            body = self._read()
             plan = self._plan(body, source)
             if self._wants_stream(body, source):
                 await self._tell(plan, source)
@@ -165,29 +173,55 @@ class TranslatedFlow(Flow):
         except _UntranslatableError as problem:
             self._refuse(problem.status, str(problem), source)
         except ProviderError as problem:
-            self._refuse(problem.status or 502, str(problem).partition("\n")[0], source)
+            # An answer that says yes and makes no sense is a fault, and where it sends us the client cannot go.
+            status = problem.status if problem.status is not None and problem.status >= 400 else 502
+            self._refuse(status, str(problem).partition("\n")[0], source, retry_after_s=problem.retry_after_s)
         except (WeftError, ValueError) as problem:
             self._refuse(400, str(problem).partition("\n")[0], source)
+        except Exception as problem:  # the client must not wait for ever for what a bug has swallowed
+            self._refuse(500, f"cannot be translated: {type(problem).__name__}", source)
+            raise
         else:
             self._finish_well()
 
-    def _read(self) -> tuple[dict[str, Any], Dialect]:
-        """Read the request and tell what it speaks."""
-        if self.request.encoding not in ("", "identity"):
-            raise _UntranslatableError(415, f"a translating proxy reads no {self.request.encoding} bodies")
-        if self._size > _LONGEST_BODY:
-            raise _UntranslatableError(413, "the request is too large to be translated")
-        path = self.request.target.decode("utf-8", "replace")
+    def _is_list(self) -> bool:
+        """Answer who asks which models there are."""
+        if self.request.method not in (b"GET", b"HEAD"):
+            return False
+        listed = listed_models(self.request.target, self.request.headers, [self._translation.target.model])
+        if listed is None:
+            raise _UntranslatableError(501, "a translating proxy answers questions to a model, and nothing else")
+        written = dumps(listed)
+        self._head_of(200, "application/json", None, length=len(written))
+        self._say(written)
+        self._finish_well()
+        return True
+
+    def _speaks(self) -> Dialect:
+        """Tell what a question is in. Its path tells, and not its body: counting tokens has the body of a question."""
+        name = dialect_of_path(self.request.target.decode("utf-8", "replace"))
         if self.request.method != b"POST":
             raise _UntranslatableError(501, "a translating proxy answers questions to a model, and nothing else")
+        if name is None:
+            raise _UntranslatableError(404, "this is no question of a dialect that is known here")
+        return dialect(name)
+
+    def _read(self) -> dict[str, Any]:
+        """Read the request, unpacked if need be [X-15]."""
+        if self._size > _LONGEST_BODY:
+            raise _UntranslatableError(413, "the request is too large to be translated")
+        unpacking = Decoding(self.request.encoding, _LONGEST_BODY)
+        said = unpacking.feed(b"".join(self._pieces))
+        if unpacking.note:
+            status = 400 if len(said) < _LONGEST_BODY else 413
+            raise _UntranslatableError(status if unpacking.decodes else 415, f"the request's body: {unpacking.note}")
         try:
-            body = loads(b"".join(self._pieces))
+            body = loads(said)
         except ValueError as problem:
             raise _UntranslatableError(400, f"the request is no JSON: {problem}") from None
-        name = dialect_of({"path": path, "request": body}) if isinstance(body, dict) else None
-        if name is None:
-            raise _UntranslatableError(404, "this is no request of a dialect that is known here")
-        return body, dialect(name)
+        if not isinstance(body, dict):
+            raise _UntranslatableError(400, "the request is no JSON object")
+        return body
 
     def _plan(self, body: Mapping[str, Any], source: Dialect) -> tuple[RequestPlan, InMemoryBlobStore]:
         """Write the request for the target; what is lost on the way is refused, or noted and told."""
@@ -204,11 +238,14 @@ class TranslatedFlow(Flow):
         if self._translation.strict:
             raise _UntranslatableError(400, f"cannot be said to {target.provider.name}: {'; '.join(losses)}")
         for loss in losses:
-            if self.capture is not None:
-                self.capture.note(f"not carried to {target.provider.name}: {loss}")
-            if self._translation.on_loss is not None:
-                self._translation.on_loss(loss)
+            self._tell_loss(f"to {target.provider.name}: {loss}")
         return plan, blobs
+
+    def _tell_loss(self, loss: str) -> None:
+        if self.capture is not None:
+            self.capture.note(f"not carried {loss}")
+        if self._translation.on_loss is not None:
+            self._translation.on_loss(loss)
 
     def _wants_stream(self, body: Mapping[str, Any], source: Dialect) -> bool:
         path = self.request.target.partition(b"?")[0]
@@ -218,9 +255,15 @@ class TranslatedFlow(Flow):
 
     async def _answer(self, plan: tuple[RequestPlan, InMemoryBlobStore], source: Dialect) -> None:
         request, blobs = plan
-        reply = await self._translation.client.send(call_to(self._translation.target, request.request, blobs=blobs))
-        written = dumps(source.encode_response(reply, blobs).body)
-        self._head_of(200, "application/json", request, length=len(written))
+        target = self._translation.target
+        reply = await self._translation.client.send(call_to(target, request.request, blobs=blobs))
+        if source.name != target.provider.dialect:
+            reply = told_elsewhere(reply)
+        answer = source.encode_response(reply, blobs)
+        for item in answer.losses:
+            self._tell_loss(f"from {target.provider.name}: {item.description}: {item.reason}")
+        written = dumps(answer.body)
+        self._head_of(200, "application/json", request.with_excluded(answer.losses), length=len(written))
         self._say(written)
 
     async def _tell(self, plan: tuple[RequestPlan, InMemoryBlobStore], source: Dialect) -> None:
@@ -242,7 +285,14 @@ class TranslatedFlow(Flow):
 
     # -- towards the client --------------------------------------------------------------------------------------------
 
-    def _head_of(self, status: int, media_type: str, plan: RequestPlan | None, length: int | None = None) -> None:
+    def _head_of(
+        self,
+        status: int,
+        media_type: str,
+        plan: RequestPlan | None,
+        length: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         self.has_answered = True
         self._status = status
         if self.capture is not None:
@@ -253,6 +303,8 @@ class TranslatedFlow(Flow):
         lines = [f"HTTP/1.1 {status} {_phrase(status)}", f"Content-Type: {media_type}"]
         if plan is not None and plan.excluded:
             lines.append(f"Weft-Not-Carried: {len(plan.excluded)}")
+        if retry_after_s is not None:
+            lines.append(f"Retry-After: {math.ceil(retry_after_s)}")
         if length is not None:
             lines.append(f"Content-Length: {length}")
         elif self.request.is_old:
@@ -266,7 +318,7 @@ class TranslatedFlow(Flow):
     def _say(self, data: bytes) -> None:
         if self.capture is not None:
             self.capture.response_data(data)
-        if self.client is not None:
+        if self.client is not None and self.request.method != b"HEAD":
             self.client.write(data)
 
     def _chunk(self, data: bytes) -> None:
@@ -301,13 +353,14 @@ class TranslatedFlow(Flow):
         if client is not None:
             client.flow_done(self)
 
-    def _refuse(self, status: int, why: str, source: Dialect | None) -> None:
+    def _refuse(self, status: int, why: str, source: Dialect | None, *, retry_after_s: float | None = None) -> None:
         """Say no in the client's words."""
         if self.has_answered or self.is_done:
             self._break_off()
             return
-        written = dumps(_error(status, why, source))
-        self._head_of(status, "application/json", None, length=len(written))
+        speaks = source.name if source is not None else spoken_to(self.request.target, self.request.headers)
+        written = dumps(_error(status, why, speaks or ""))
+        self._head_of(status, "application/json", None, length=len(written), retry_after_s=retry_after_s)
         self._say(written)
         self._finish_well()
 
@@ -347,9 +400,8 @@ def _phrase(status: int) -> str:
     return "Error"
 
 
-def _error(status: int, why: str, source: Dialect | None) -> dict[str, Any]:
+def _error(status: int, why: str, name: str) -> dict[str, Any]:
     """Give an error as a dialect's clients understand it."""
-    name = "" if source is None else source.name
     if name == "anthropic":
         return {"type": "error", "error": {"type": _KINDS.get(status, "api_error"), "message": why}}
     if name == "gemini":

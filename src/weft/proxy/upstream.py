@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weft.proxy.flow import Flow
     from weft.proxy.routes import Route
 
-__all__ = ["Pool", "Upstream"]
+__all__ = ["Pool", "Upstream", "failure_of"]
 
 _HIGH_WATER = 1 << 18
 _MOST_IDLE = 128  # unused connections to one origin

@@ -48,7 +48,7 @@ class OtlpExporter:
         from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415
 
         if self._exporter.export(batch) is not SpanExportResult.SUCCESS:
-            where = self.endpoint or "where OTEL_EXPORTER_OTLP_ENDPOINT says"
+            where = self.endpoint or getattr(self._exporter, "_endpoint", "where OTEL_EXPORTER_OTLP_ENDPOINT says")
             raise StoreError(f"spans could not be sent to {where}\n  is a receiver listening there?")
         return len(batch)
 

@@ -253,9 +253,9 @@ class Connection:
             live.stop.set()
             await asyncio.wait([live.task])
             if not live.fell_over or live.wire.problem or mode == modes[-1]:
-                raise ToolError(
-                    f"server {self.server.name} did not start: {live.problem or live.wire.problem or 'it ended'}"
-                )
+                start = f"server {self.server.name} did not start: "
+                problem = str(live.problem or live.wire.problem or "it ended")
+                raise ToolError(start + problem.removeprefix(start))
 
     def _begin(self, mode: str) -> _Live:
         wire = Wire(self.limits, self._around.keep)

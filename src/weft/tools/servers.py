@@ -25,7 +25,7 @@ from weft.tools.links import check_link
 from weft.tools.names import check_server_name
 from weft.tools.visible import reveal_line
 
-__all__ = ["Server", "ServerTable", "project_files", "read_server", "read_servers"]
+__all__ = ["TABLE", "Server", "ServerTable", "project_files", "read_server", "read_servers"]
 
 TABLE = "mcp_servers"  # in config.toml, as Codex spells it
 OBJECT = "mcpServers"  # in .mcp.json, as everybody else does

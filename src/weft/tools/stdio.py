@@ -39,7 +39,6 @@ class Wire:
     limits: Limits
     keep: Callable[[IO[bytes]], str]
     cuts: dict[str, Cut] = field(default_factory=dict)
-    junk: int = 0
     problem: str = ""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -86,7 +85,6 @@ async def _message(line: bytes | Spilled, wire: Wire) -> SessionMessage | None:
     try:
         message = jsonrpc_message_adapter.validate_json(data, by_name=False)
     except ValueError:
-        wire.junk += 1 if data.strip() else 0
         await anyio.lowlevel.checkpoint()  # junk without end must not keep others from running
         return None
     if isinstance(message, JSONRPCNotification) and message.method not in HEARD:
