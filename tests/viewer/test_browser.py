@@ -25,7 +25,7 @@ SCENARIOS = scenarios_of(*(file for file in FILES if file.stem != "scale"))
 @pytest.mark.timeout(500)
 @pytest.mark.xdist_group("viewer")
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_in_the_browser(scenario: str, results: dict[str, Any]) -> None:
+def test_the_page_does_it_in_a_browser(scenario: str, results: dict[str, Any]) -> None:
     found = results[scenario]
 
     assert found["ok"], found["error"]

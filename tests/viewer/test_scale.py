@@ -60,7 +60,7 @@ def _wait_until_read(shown: dict[str, Any], source: str) -> None:
 @pytest.mark.soak
 @pytest.mark.needs_chromium
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_at_full_size(scenario: str, found: dict[str, Any], record_property: Any) -> None:
+def test_the_page_does_it_at_full_size(scenario: str, found: dict[str, Any], record_property: Any) -> None:
     """W-11: what is measured is kept with the result."""
     for name, value in found[scenario]["notes"].items():
         record_property(name, value)

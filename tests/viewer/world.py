@@ -85,10 +85,11 @@ def built_world(folder: Path) -> Iterator[dict[str, Any]]:
         )
         _ping(live)
         (folder / "hostile.jsonl").write_text(_hostile(), encoding="utf-8")
+        (folder / "pictures.jsonl").write_text(_pictures(), encoding="utf-8")
         (folder / "empty.jsonl").touch()
         turns = _threads(home) | _hostile_thread(folder / "hostile")
         _register_tools(home)
-        files = ["agent.jsonl", "live.jsonl", "hostile.jsonl", "empty.jsonl", "agent.json"]
+        files = ["agent.jsonl", "live.jsonl", "hostile.jsonl", "empty.jsonl", "pictures.jsonl", "agent.json"]
         stores = [str(home), str(folder / "hostile"), str(folder / "kept")]
         shown = stack.enter_context(view([*files, *stores], env=env, cwd=folder))
         names = {source["name"]: source["id"] for source in shown["sources"]}
@@ -99,6 +100,7 @@ def built_world(folder: Path) -> Iterator[dict[str, Any]]:
             "live": names["live.jsonl"],
             "hostile": names["hostile.jsonl"],
             "empty": names["empty.jsonl"],
+            "withPictures": names["pictures.jsonl"],
             "cooked": names["agent.json"],
             "kept": next(source["id"] for source in shown["sources"] if source["kind"] == "session"),
             "threads": threads[0],
@@ -198,13 +200,43 @@ def _base64(data: bytes) -> str:
 def _png(width: int, height: int) -> str:
     """Draw a picture: water that gets lighter."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    lines = (b"\0" + b"".join(bytes((40, 90 + 6 * y, 160 + 3 * x)) for x in range(width)) for y in range(height))
+    lines = (
+        b"\0" + b"".join(bytes((40, min(90 + 6 * y, 255), min(160 + 3 * x, 255))) for x in range(width))
+        for y in range(height)
+    )
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(b"".join(lines))), (b"IEND", b""))
     return _base64(b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks))
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _pictures() -> str:
+    """A recording of an agent that looks: a picture in a question, two and a drawing in what a tool gave."""
+    chart, screen = (
+        {"type": "base64", "media_type": "image/png", "data": _png(*size)} for size in ((48, 32), (96, 54))
+    )
+    drawing = {"type": "base64", "media_type": "image/svg+xml", "data": _base64(SVG.encode())}
+    asked = [{"type": "text", "text": "Which pier is this?"}, {"type": "image", "source": chart}]
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {"pier": 4}}
+    seen = [
+        {"type": "text", "text": "Before, after, and a drawing:"},
+        *({"type": "image", "source": source} for source in (chart, screen, drawing)),
+    ]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": asked}]
+    first = {"model": "claude-sonnet-4-6", "system": [], "messages": list(messages)}
+    messages += [
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": seen}]},
+    ]
+    answers = [{"content": [call]}, {"content": [{"type": "text", "text": "Pier 4, at low water."}]}]
+    records = [
+        {"id": f"p{at}", "timestamp": 1_772_000_000_000 + at * 5_000, "duration_ms": 900, "request": request}
+        | {"response": answer}
+        for at, (request, answer) in enumerate(zip((first, {**first, "messages": messages}), answers, strict=True))
+    ]
+    return "".join(json.dumps(record) + "\n" for record in records)
 
 
 def _hostile() -> str:

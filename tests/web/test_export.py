@@ -6,14 +6,16 @@ import base64
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import weft
+from tests.support.traces import agent_records, openai, write_trace
 from tests.support.viewing import Page, running_viewer
 from tests.web.conftest import Harbour
-from weft.web import ThreadsSource
+from weft.web import ThreadsSource, open_recorded
 
 KEY = "sk-ant-api03-" + base64.urlsafe_b64encode(hashlib.sha512(b"made up").digest())[:80].decode() + "-AA"
 
@@ -41,17 +43,18 @@ def test_a_file_holds_the_page_and_the_data_and_allows_nothing_else(harbour: Har
     assert text.count("</script>") == 2
     assert "<!--" not in text
     assert not re.search(r"(?:src|href)=", text)
-    assert data["format"] == "weft-export-1"
-    assert len(data["graph"]["rows"]) == len(data["views"]) == 7
+    assert data["format"] == "weft-export-2"
+    assert len(data["graph"]["rows"]) == len(data["rows"]) == 7
     assert data["is_redacted"] is True
 
 
 def test_a_file_holds_every_message_it_shows(harbour: Harbour) -> None:
     _, data = exported(harbour.page, scope="branch", row_id=harbour.left)
 
-    shown = [item["message"]["id"] for run in data["views"][harbour.left]["diff"]["runs"] for item in run["items"]]
+    shown = [name for row in data["rows"].values() for name in (*row["more"], *row["answered"])]
     assert len(shown) == 5
-    assert set(shown) <= data["messages"].keys()
+    assert set(shown) == data["messages"].keys() == data["heads"].keys()
+    assert data["rows"][harbour.left]["runs"] == [["unchanged", 4], ["added", 1]]
     assert [row["id"] for row in data["graph"]["rows"]] == [harbour.question, harbour.answer, harbour.left]
     assert (data["selected_id"], data["source"]["rows"]) == (harbour.left, 3)
 
@@ -60,9 +63,9 @@ def test_one_row_or_its_tree_can_be_shared(harbour: Harbour) -> None:
     _, one = exported(harbour.page, scope="row", row_id=harbour.image)
     _, tree = exported(harbour.page, scope="tree", row_id=harbour.right, compare=f"t1:{harbour.left}")
 
-    assert list(one["views"]) == [harbour.image]
+    assert list(one["rows"]) == [harbour.image]
     assert list(one["blobs"].values()) == ["data:image/png;base64,iVBORw0KGgo="]
-    assert len(tree["views"]) == 5
+    assert len(tree["rows"]) == 5
     assert tree["compare"]["diff"]["added"] == 1
     assert all(run["items"] for run in tree["compare"]["diff"]["runs"])
 
@@ -118,10 +121,70 @@ def test_a_file_that_would_be_too_large_is_refused(small_store: weft.Store, monk
 
     turns = [small_store.add_turn("x", respond=bool(n)).id for n in range(4)]
     with running_viewer([ThreadsSource("t1", "threads", small_store)]) as page:
-        for name in ("_MOST_ROWS", "_MOST_ITEMS", "_MOST_BYTES"):
+        for name in ("_MOST_ROWS", "_MOST_BYTES"):
             with monkeypatch.context() as less:
                 less.setattr(export, name, 2)
                 answer = page.client.post("/api/export", json={"source_id": "t1", "scope": "source"})
 
             assert answer.status_code == 413
     assert len(turns) == 4
+
+
+def said_by(rows: dict[str, Any], row_id: str) -> list[str]:
+    """Put together what a row sent, as the page does (viewer/src/api/history.ts)."""
+    row = rows[row_id]
+    above = row["against_id"]
+    before = row["before"] or ([*said_by(rows, above), *rows[above]["answered"]] if above is not None else [])
+    return [*before[: row["kept"]], *row["more"]]
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_file_has_each_history_once_and_whole(seed: int, tmp_path: Path) -> None:
+    """What a row sent and how that differs from its parent follow from what is in the file, forks included."""
+    path = write_trace(tmp_path / "t.jsonl", agent_records(60, seed, rewinds=0.3))
+    source = open_recorded("t1", path)
+    while source.is_loading:
+        source.poll()
+    with running_viewer([source]) as page:
+        text, data = exported(page, scope="source", redact=False)
+        views = {row["id"]: page.get(f"/api/sources/t1/rows/{row['id']}") for row in data["graph"]["rows"]}
+        lists = {row: page.get(f"/api/sources/t1/rows/{row}/diff?start=0&count=10000")["items"] for row in views}
+
+    rows = data["rows"]
+    assert any(["deleted", 1] in row["runs"] for row in rows.values())
+    for row_id, view in views.items():
+        sent = [item["message"]["id"] for item in lists[row_id] if item["op"] != "deleted"]
+        assert said_by(rows, row_id) == sent
+        assert rows[row_id]["runs"] == [[run["op"], run["count"]] for run in view["diff"]["runs"]]
+        assert rows[row_id]["header"] == view["header"]
+        assert [data["heads"][each] for each in rows[row_id]["answered"]] == view["response"]
+        assert len(rows[row_id]["tools"]) == view["tools"]
+    assert len(text) < 2 * path.stat().st_size + 1_000_000
+
+
+def test_a_row_alone_brings_what_it_is_compared_with(harbour: Harbour) -> None:
+    """What its parent had is in the file although the parent is not: deleted messages and all."""
+    _, data = exported(harbour.page, scope="row", row_id=harbour.left)
+    view = harbour.page.get(f"/api/sources/t1/rows/{harbour.left}")
+
+    [row] = data["rows"].values()
+    assert row["against_id"] == harbour.answer
+    assert len(row["before"]) == row["kept"] == 4
+    assert row["runs"] == [[run["op"], run["count"]] for run in view["diff"]["runs"]]
+    assert set(row["before"]) < data["messages"].keys()
+    assert row["tools_before"] == []
+
+
+def test_a_file_may_have_thousands_of_rows(tmp_path: Path) -> None:
+    """A long recording is shared whole, at the cost of what is new in each request."""
+    said = [{"role": "user", "content": f"depth at pier {number}?"} for number in range(2_100)]
+    records = [openai(*said[max(0, number - 5) : number + 1], at=number) for number in range(2_100)]
+    path = write_trace(tmp_path / "t.jsonl", records)
+    source = open_recorded("t1", path)
+    while source.is_loading:
+        source.poll()
+    with running_viewer([source]) as page:
+        answer = page.client.post("/api/export", json={"source_id": "t1", "scope": "source"}, timeout=60)
+
+    assert answer.status_code == 200
+    assert len(answer.content) < 8_000_000

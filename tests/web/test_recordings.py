@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.support.viewing import Page, events_of, running_viewer, until
 from weft.errors import UsageError
 from weft.sim import Simulator
 from weft.trace import cook
+from weft.trace.decoding import zstd_module
 from weft.web import Source, ThreadsSource, open_recorded, session_sources
 from weft.web.values import Filters
 
@@ -308,14 +310,62 @@ def test_every_form_of_a_trace_is_read(tmp_path: Path, form: str) -> None:
 
 
 def test_a_trace_in_zstd_is_read(tmp_path: Path) -> None:
-    from weft.trace.decoding import zstd_module
-
     path = tmp_path / "trace.jsonl.zst"
     path.write_bytes(zstd_module().compress(line(0, [{"role": "user", "content": "packed"}])))
     source = loaded(open_recorded("f1", path))
 
     assert source.view("r0", None)["row"]["gist"] == "packed"
     assert json.loads(source.copy_of("r0", "json"))["messages"][0]["content"] == "packed"
+
+
+def test_the_last_line_of_a_file_may_be_long_and_lack_its_end(tmp_path: Path) -> None:
+    """C-5: as other programs write it, with a mark at the beginning; the whole file is not held for it."""
+    path = tmp_path / "t.jsonl"
+    records = [{"id": name, "request": {"messages": [{"role": "user", "content": "x" * 1_500_000}]}} for name in "ab"]
+    path.write_bytes(b"\xef\xbb\xbf" + "\n".join(json.dumps(record) for record in records).encode())
+    source = loaded(open_recorded("f1", path))
+
+    assert source.counts()[0] == 2
+    assert [source.header(row)["options"] for row in ("r0", "r1")] == ["{}", "{}"]
+    with running_viewer([source]) as page:
+        copied = page.get("/api/sources/f1/rows/r0/copy?as=json")["text"]
+    assert json.loads(copied) == records[0]["request"]
+
+
+def test_a_long_first_record_does_not_have_the_whole_file_read(tmp_path: Path) -> None:
+    """W-11: what a file is, its first line tells, however long that is."""
+    path = tmp_path / "t.jsonl"
+    line = json.dumps({"id": "a", "request": {"messages": [{"role": "user", "content": "x" * 200_000}]}}) + "\n"
+    path.write_text(line * 100)
+    tracemalloc.start()
+    try:
+        open_recorded("f1", path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 10 * len(line)
+
+
+def test_damage_in_a_packed_trace_is_told(tmp_path: Path) -> None:
+    """J-08."""
+    path = tmp_path / "t.jsonl.zst"
+    path.write_bytes(zstd_module().compress(b'{"id": "a", "request": {"messages": []}}\n') + b"no zstd")
+    source = loaded(open_recorded("f1", path))
+
+    assert source.counts()[0] == 1
+    assert [problem.partition(":")[0] for problem in source.problems] == ["damaged"]
+
+
+def test_a_result_in_an_object_of_its_own_is_told_as_it_is(tmp_path: Path) -> None:
+    """Section 11: the row shows what was said; Gemini wants results as objects."""
+    path = tmp_path / "t.jsonl"
+    parts = [{"functionResponse": {"name": "depth", "response": {"result": "6 m"}}}]
+    path.write_text(json.dumps({"id": "a", "request": {"contents": [{"role": "user", "parts": parts}]}}) + "\n")
+    source = loaded(open_recorded("f1", path))
+
+    assert [facts.gist for facts in source.facts(["r0"])] == ["6 m"]
+    assert source.bodies(["m0"])[0].content == '{"result": "6 m"}'
 
 
 def test_a_cooked_file_is_shown_as_it_is(agent_run: tuple[Page, Path], tmp_path: Path) -> None:

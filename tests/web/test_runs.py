@@ -70,6 +70,19 @@ class Bench(NamedTuple):
         over: dict[str, Any] = until(is_over)
         return over
 
+    def show(self, source_id: str, path: Path, record: dict[str, Any]) -> None:
+        """Let the page see one more recording."""
+        path.write_text(json.dumps(record) + "\n")
+        source = open_recorded(source_id, path)
+        while source.is_loading:
+            source.poll()
+        self.page.viewer._sources[source_id] = source
+
+    def named(self, source_id: str, gist: str) -> str:
+        """Give the id of a message of the first request."""
+        items = self.page.get(f"/api/sources/{source_id}/rows/r0/diff")["items"]
+        return next(str(item["message"]["id"]) for item in items if item["message"]["gist"] == gist)
+
     def texts(self, turn_id: str) -> list[str]:
         return [turn.text for turn in self.store.thread(turn_id).turns]
 
@@ -308,13 +321,90 @@ def test_a_captured_request_is_continued_with_other_words(bench: Bench, source: 
     over = bench.ended(bench.begin("r0", source_id=source, edits=edits))
 
     turns = bench.store.thread(over["turn_id"]).turns
-    assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant"]
-    assert turns[1].content[0]["input"] == {"pier": 5}
-    assert turns[2].content[0]["content"] == [{"type": "text", "text": "7 m"}]
-    assert turns[2].content[1]["text"] == "And later?"
+    blocks = [(turn.role, block) for turn in turns for block in turn.content]
+    assert [role for role, _ in blocks] == ["user", "assistant", "user", "user", "assistant"]
+    assert blocks[1][1]["input"] == {"pier": 5}
+    assert blocks[2][1]["content"] == [{"type": "text", "text": "7 m"}]
+    assert blocks[3][1]["text"] == "And later?"
     assert bench.refused("r0", source_id=source, edits=[{"message_id": "m99", "text": "x"}]) == (400, "usage")
     drops = [{"message_id": message_id, "drop": True} for message_id in ids.values()]
     assert bench.refused("r0", source_id=source, edits=drops) == (400, "base")
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+SOUND = {"name": "sound", "description": "Sounds.", "input_schema": {"type": "object", "properties": {}}}
+LOOKED: dict[str, Any] = {
+    "id": "q",
+    "timestamp": 1,
+    "path": "/v1/messages",
+    "provider": "anthropic",
+    "request": {
+        "model": "claude-sonnet-4-6",
+        "max_tokens": 77,
+        "temperature": 0.25,
+        "system": "Be brief.",
+        "tools": [SOUND],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "How deep?"}, IMAGE]}],
+    },
+    "response": {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-6",
+        "content": [{"type": "text", "text": "Six."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    },
+}
+PARTED: dict[str, Any] = {
+    "id": "g",
+    "timestamp": 1,
+    "path": "/v1beta/models/gemini-3-pro-preview:generateContent",
+    "request": {
+        "contents": [{"role": "user", "parts": [{"text": "How "}, {"text": "deep?"}]}],
+        "generationConfig": {"temperature": 0.25},
+    },
+    "response": {"candidates": [{"content": {"role": "model", "parts": [{"text": "Six."}]}, "finishReason": "STOP"}]},
+}
+
+
+@pytest.mark.parametrize("append", [None, "And now?"])
+@pytest.mark.parametrize("text", [None, "How shallow?"])
+def test_a_captured_request_keeps_its_tools_settings_and_pictures(
+    bench: Bench, tmp_path: Path, append: str | None, text: str | None
+) -> None:
+    """Issue 7: asked again, gone on from or edited, everything but the edit is sent as the program sent it."""
+    bench.show("x1", tmp_path / "looked.jsonl", LOOKED)
+    wanted: dict[str, Any] = {"append": append} if append else {}
+    if text is not None:
+        wanted["edits"] = [{"message_id": bench.named("x1", "How deep?"), "text": text}]
+
+    over = bench.ended(bench.begin("r0", source_id="x1", **wanted))
+
+    assert over["state"] == "done", over
+    body = bench.simulator.seen[-1].body
+    assert (body["max_tokens"], body["temperature"], body["system"]) == (77, 0.25, "Be brief.")
+    assert body["tools"][0] == SOUND
+    assert body["messages"][0]["content"] == [{"type": "text", "text": text or "How deep?"}, IMAGE]
+    assert body["messages"][-1]["content"][0]["text"] == (append or text or "How deep?")
+
+
+@pytest.mark.parametrize("append", [None, "And now?"])
+def test_what_is_shown_in_one_piece_and_kept_in_two_is_edited_as_it_is_shown(
+    bench: Bench, tmp_path: Path, append: str | None
+) -> None:
+    """Issue 7: Gemini's texts are shown together; the edited request has the settings of the captured one."""
+    bench.show("x1", tmp_path / "parted.jsonl", PARTED)
+    edits = [{"message_id": bench.named("x1", "How deep?"), "text": "How shallow?"}]
+    more = {"append": append} if append else {}
+
+    over = bench.ended(bench.begin("r0", source_id="x1", model=GEMINI, edits=edits, **more))
+
+    assert over["state"] == "done", over
+    body = bench.simulator.seen[-1].body
+    assert body["contents"][0]["parts"] == [{"text": "How shallow?"}]
+    assert body["contents"][-1]["parts"] == [{"text": append or "How shallow?"}]
+    assert body["generationConfig"]["temperature"] == 0.25
 
 
 def test_a_document_goes_along_and_is_not_edited(bench: Bench, tmp_path: Path) -> None:

@@ -156,13 +156,13 @@ def test_images_are_shown_and_documents_only_saved(harbour: Harbour) -> None:
     """W-09, the good half: pixels may be shown in the page."""
     page = harbour.page
     view = page.get(f"/api/sources/t1/rows/{harbour.image}")
-    blob = view["diff"]["runs"][0]["items"][0]["message"]["blob"]
+    blob = view["diff"]["runs"][0]["items"][0]["message"]["blobs"][0]
     answer = page.client.get(f"/api/sources/t1/blobs/{blob['id']}")
     document = page.get(f"/api/sources/t1/rows/{harbour.document}")["diff"]["runs"][0]["items"][0]["message"]
 
     assert (blob["media_type"], blob["is_image"], blob["size_bytes"]) == ("image/png", True, 8)
     assert (answer.content, answer.headers["content-type"]) == (b"\x89PNG\r\n\x1a\n", "image/png")
-    assert (document["blob"]["name"], document["blob"]["is_image"]) == ("evil.html", False)
+    assert (document["blobs"][0]["name"], document["blobs"][0]["is_image"]) == ("evil.html", False)
     assert page.refused("/api/sources/t1/blobs/none") == (404, "not_found")
     assert page.refused(f"/api/sources/t1/blobs/d{harbour.question}") == (404, "not_found")
 

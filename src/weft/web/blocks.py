@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.jsontext import dumps_text
 from weft.web import contract
+from weft.web.answers import RefusedError
 from weft.web.values import Body, BodyCall
 
-__all__ = ["IMAGES", "attachment", "blocks_from_bodies", "bodies_of", "role_of_blocks"]
+__all__ = ["IMAGES", "attachment", "blocks_from_bodies", "bodies_of", "bytes_in", "role_of_blocks"]
 
 # What <img> may show: pixels and nothing else. SVG is a document with scripts, and only downloads [W-09].
 IMAGES = frozenset({"image/avif", "image/gif", "image/jpeg", "image/png", "image/webp"})
 
 
-def attachment(blob_id: str, name: str | None, media_type: str, size_bytes: int) -> contract.Attachment:
+def attachment(blob_id: str, name: str | None, media_type: str, size_bytes: int | None) -> contract.Attachment:
     """Describe bytes beside a message."""
     kind = media_type.partition(";")[0].strip().lower()
     return {
@@ -61,13 +64,50 @@ def _body(block: Any, role: contract.Role, message_id: str) -> Body:
                 _result(block.get("content")),
                 tool_use_id=answered if isinstance(answered, str) else None,
                 is_error=block.get("is_error") is True,
+                blobs=_inside(block.get("content"), message_id),
             )
-        case {"source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
-            name = block.get("name") or block.get("title")
-            size = len(data) * 3 // 4 - data[-2:].count("=")
-            attached = attachment(message_id, name if isinstance(name, str) else None, kind, max(size, 0))
-            return Body(message_id, role, "", blob=attached)
+    attached = _attached(block, message_id)
+    if attached is not None:
+        return Body(message_id, role, "", blobs=(attached,))
     return Body(message_id, role, dumps_text(block))
+
+
+def bytes_in(blocks: Sequence[Any], place: str) -> bytes:
+    """Give the bytes that a block holds; `place` is its number, and within the result of a tool a second one."""
+    first, _, second = place.partition(".")
+    block = blocks[int(first)]
+    held = _held(block["content"][int(second)] if second else block)
+    try:
+        return base64.b64decode(held[1] if held is not None else "")
+    except (binascii.Error, ValueError):
+        raise RefusedError(404, "not_found", "what is kept here is not base64") from None
+
+
+def _inside(content: Any, message_id: str) -> tuple[contract.Attachment, ...]:
+    """Describe the pictures that a tool gave."""
+    items = content if isinstance(content, list) else []
+    found = (_attached(item, f"{message_id}.{number}") for number, item in enumerate(items))
+    return tuple(each for each in found if each is not None)
+
+
+def _attached(block: Any, blob_id: str) -> contract.Attachment | None:
+    held = _held(block)
+    if held is None:
+        return None
+    kind, data = held
+    name = block.get("name") or block.get("title")
+    size = len(data) * 3 // 4 - data[-2:].count("=")
+    return attachment(blob_id, name if isinstance(name, str) else None, kind, max(size, 0))
+
+
+def _held(block: Any) -> tuple[str, str] | None:
+    """Give the media type and the base64 of a block that holds bytes: one of ours, or as an MCP server gave it."""
+    match block:
+        case {"source": {"type": "base64", "media_type": str(kind), "data": str(data)}}:
+            return kind, data
+        case {"type": "image" | "audio", "mimeType": str(kind), "data": str(data)}:
+            return kind, data
+    return None
 
 
 def _result(content: Any) -> str:
@@ -80,8 +120,8 @@ def _result(content: Any) -> str:
         match item:
             case {"type": "text", "text": str(text)}:
                 pieces.append(text)
-            case {"type": "image"}:
-                pieces.append("[image]")
+            case {"type": "image" | "audio" as kind}:
+                pieces.append(f"[{kind}]")
             case _:
                 pieces.append(dumps_text(item))
     return "\n".join(pieces)

@@ -18,7 +18,7 @@ from weft.web.copying import Request, as_json, as_request
 from weft.web.graph import Node
 from weft.web.source import Source
 from weft.web.stats import Call, Used
-from weft.web.texts import gist_of, read_terms, snippet_of
+from weft.web.texts import gist_of, read_terms, result_text, snippet_of
 from weft.web.values import Body, BodyCall, Captured, Context, Facts, Filters, Tool
 
 __all__ = ["CookedRows", "Told", "row_number"]
@@ -136,9 +136,8 @@ class CookedRows(Source):
         sent = self.bodies(request.request_messages[-1:])
         gist = "-"
         if sent:
-            gist = gist_of(
-                sent[0].content or ", ".join(f"{call.name}({call.arguments[:99]})" for call in sent[0].calls)
-            )
+            said = result_text(sent[0].content) if sent[0].role == "tool_result" else sent[0].content
+            gist = gist_of(said or ", ".join(f"{call.name}({call.arguments[:99]})" for call in sent[0].calls))
         return Facts(
             sent[0].role if sent else "user",
             gist,
@@ -207,7 +206,7 @@ class CookedRows(Source):
         record = self.record_of(row_id)
         if record is None:
             cooked = self.request_of(row_id).to_dict()
-            said = [vars_of(body) for body in self.bodies(cooked["request_messages"])]
+            said = [_as_data(body) for body in self.bodies(cooked["request_messages"])]
             if how != "json":
                 raise RefusedError(409, "no_record", "a cooked file has no request as it was sent; JSON can be copied")
             return as_json({**cooked, "request_messages": said})
@@ -220,13 +219,13 @@ class CookedRows(Source):
         raise RefusedError(409, "no_record", f"nothing is known of where {row_id} went: {sorted(record)}")
 
     def base_of(self, row_id: str, *, wants_answer: bool, edited: bool) -> Captured | Sequence[Body]:
-        """A captured request is imported as it is, or made of its messages if they are changed."""
-        request = self.request_of(row_id)
-        record = None if edited else self.record_of(row_id)
-        if record is not None:
+        """A captured request is imported as it is; what was only cooked is made of its messages."""
+        request, record = self.request_of(row_id), self.record_of(row_id)
+        if record is not None and not edited:
             return Captured(record)
         answered = request.response_messages if wants_answer and not request.synthetic else []
-        return self.bodies([*request.request_messages, *answered])
+        bodies = self.bodies([*request.request_messages, *answered])
+        return bodies if record is None else Captured(record, bodies)
 
     def threads(self, after: str | None, limit: int) -> contract.ThreadPage:
         """Trees of requests, the one with the newest request first."""
@@ -374,7 +373,7 @@ class CookedRows(Source):
         )
 
 
-def vars_of(body: Body) -> dict[str, Any]:
+def _as_data(body: Body) -> dict[str, Any]:
     """Give a message as plain data."""
     return {"role": body.role, "content": body.content, "tool_calls": [call._asdict() for call in body.calls]}
 

@@ -19,9 +19,10 @@ from weft.secrets import find_secrets, redact_text
 from weft.version import __version__
 from weft.web import contract
 from weft.web.answers import RefusedError, check_id
+from weft.web.blocks import IMAGES
 from weft.web.compare import compare
 from weft.web.graph import Node, Picture, draw
-from weft.web.shaping import message_of
+from weft.web.shaping import head_of, message_of, tools_of_both
 from weft.web.source import Source
 from weft.web.stats import Tally
 from weft.web.texts import GIST
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-_MOST_ROWS = 2_000
-_MOST_ITEMS = 200_000
-_MOST_BYTES = 128 << 20
+_MOST_ROWS = 100_000
+_MOST_BYTES = 256 << 20  # of the file: what a browser reads within seconds
+_AT_ONCE = 1_000
 _LARGEST_IMAGE = 8 << 20
 _SHORTEST = 8  # characters of the shortest text that can hold a secret
 _SCOPES = ("row", "branch", "tree", "source")
@@ -70,13 +71,7 @@ def _data(viewer: Viewer, wanted: Mapping[str, Any], redactor: _Redactor | None)
     ids = _rows(source, str(scope), row_id)
     if len(ids) > _MOST_ROWS:
         raise RefusedError(413, "too_large", f"{len(ids)} rows are too many for one file; up to {_MOST_ROWS} are not")
-    with source.lock:
-        before = source.clean
-        source.clean = before if redactor is None else redactor.body
-        try:
-            return _gather(viewer, source, ids, row_id, wanted.get("compare")), source
-        finally:
-            source.clean = before
+    return _gather(viewer, source, ids, row_id, wanted.get("compare"), redactor), source
 
 
 def _rows(source: Source, scope: str, row_id: str | None) -> list[str]:
@@ -92,30 +87,26 @@ def _rows(source: Source, scope: str, row_id: str | None) -> list[str]:
     return ids[::-1]
 
 
-def _gather(viewer: Viewer, source: Source, ids: Sequence[str], row_id: str | None, other: Any) -> dict[str, Any]:
+def _gather(
+    viewer: Viewer, source: Source, ids: Sequence[str], row_id: str | None, other: Any, redactor: _Redactor | None
+) -> dict[str, Any]:
     picture = _drawn(source, ids)
-    views: dict[str, contract.RowView] = {}
-    tools: dict[str, contract.ToolList] = {}
-    items = 0
+    rows: dict[str, contract.ExportRow] = {}
+    tools: dict[str, contract.Tool] = {}
+    named: dict[str, None] = {}
     for spot in picture.spots:
-        context = source.context(spot.id)
-        items += len(context.sent) + len(context.before)
-        if items > _MOST_ITEMS:
-            raise RefusedError(413, "too_large", "the messages of these rows are too many for a file; export a branch")
-        views[spot.id] = source.view_in(picture, spot, whole=True)
-        tools[spot.id] = source.tools(spot.id)
-    compared = _compared(viewer, source, row_id, other)
-    named = [item["message"] for view in views.values() for run in view["diff"]["runs"] for item in run["items"]]
-    named += [head for view in views.values() for head in view["response"]]
+        with source.lock:  # one row at a time: others look at the same source
+            rows[spot.id] = row = _row(source, picture, spot.id, tools)
+        named.update(dict.fromkeys([*(row["before"] or ()), *row["more"], *row["answered"]]))
+    compared = _compared(viewer, source, row_id, other, redactor)
     if compared is not None:
-        named += [item["message"] for run in compared["diff"]["runs"] for item in run["items"]]
-    wanted = list(dict.fromkeys(head["id"] for head in named))
-    messages = {body.id: body for body in map(source.clean, source.bodies(wanted))}
+        named.update((item["message"]["id"], None) for run in compared["diff"]["runs"] for item in run["items"])
+    messages = _messages(source, list(named), redactor)
     calls, _ = source.calls(1.0)
-    kept = [call for call in calls if call.row_id in views]
+    kept = [call for call in calls if call.row_id in rows]
     tally = Tally(kept, len(kept), version=source.version)
     data: contract.ExportData = {
-        "format": "weft-export-1",
+        "format": "weft-export-2",
         "name": source.name,
         "version": __version__,
         "created_ms": int(viewer.clock() * 1000),
@@ -133,15 +124,61 @@ def _gather(viewer: Viewer, source: Source, ids: Sequence[str], row_id: str | No
             "rows": source.rows(picture, picture.spots),
             "lines": list(picture.lines),
         },
-        "views": views,
+        "rows": rows,
         "tools": tools,
+        "heads": {key: head_of(body) for key, body in messages.items()},
         "messages": {key: message_of(body, 1 << 62) for key, body in messages.items()},
-        "blobs": _images(source, [body.blob for body in messages.values() if body.blob is not None]),
+        "blobs": _images(source, [blob for body in messages.values() for blob in body.blobs]),
         "stats": tally.stats(),
         "compare": compared,
         "selected_id": row_id,
     }
     return dict(data)
+
+
+def _row(source: Source, picture: Picture, row_id: str, tools: dict[str, contract.Tool]) -> contract.ExportRow:
+    """Give a row as what it adds to the one before it; its tools are put with all others."""
+    context = source.context(row_id)
+    is_alone = context.against_id is not None and context.against_id not in picture.rows
+    own = source.tools_of(row_id)
+    old = source.tools_of(context.against_id) if is_alone and context.against_id is not None else ()
+    for tool in tools_of_both((*own, *old), own):
+        tools.setdefault(tool["id"], tool)
+    kept = _shared(context.before, context.sent)
+    return {
+        "header": source.header(row_id),
+        "against_id": context.against_id,
+        "before": list(context.before) if is_alone else None,
+        "kept": kept,
+        "more": list(context.sent[kept:]),
+        "answered": list(context.answered),
+        "runs": [(op, len(run)) for op, run in source.script(context)],
+        "children": list(picture.children.get(row_id, ())),
+        "tools": [tool.id for tool in own],
+        "tools_before": [tool.id for tool in old] if is_alone else None,
+    }
+
+
+def _shared(before: Sequence[str], sent: Sequence[str]) -> int:
+    """Count the messages that both begin with."""
+    if list(sent[: len(before)]) == list(before):
+        return len(before)
+    return next((at for at, (old, new) in enumerate(zip(before, sent, strict=False)) if old != new), len(sent))
+
+
+def _messages(source: Source, wanted: Sequence[str], redactor: _Redactor | None) -> dict[str, Body]:
+    """Read messages, as many as a file may hold."""
+    messages: dict[str, Body] = {}
+    size = 0
+    for start in range(0, len(wanted), _AT_ONCE):
+        with source.lock:
+            bodies = source.bodies(wanted[start : start + _AT_ONCE])
+        for body in bodies:
+            messages[body.id] = clean = body if redactor is None else redactor.body(body)
+            size += len(clean.content) + sum(len(call.arguments) for call in clean.calls)
+        if size > _MOST_BYTES:
+            raise RefusedError(413, "too_large", "the messages of these rows are too long for a file; export a branch")
+    return messages
 
 
 def _drawn(source: Source, ids: Sequence[str]) -> Picture:
@@ -154,21 +191,37 @@ def _drawn(source: Source, ids: Sequence[str]) -> Picture:
     return draw(nodes, version=source.version)
 
 
-def _compared(viewer: Viewer, source: Source, row_id: str | None, other: Any) -> contract.Compare | None:
+def _compared(
+    viewer: Viewer, source: Source, row_id: str | None, other: Any, redactor: _Redactor | None
+) -> contract.Compare | None:
     if other is None or row_id is None:
         return None
     beside, other_id = viewer.compare_sides(str(other), "compare")
     if beside is not source:
         raise RefusedError(400, "parameter", "only rows of one source are exported side by side")
-    return compare(source, row_id, beside, other_id, whole=True)
+    with source.lock:
+        before = source.clean
+        source.clean = before if redactor is None else redactor.body
+        try:
+            return compare(source, row_id, beside, other_id, whole=True)
+        finally:
+            source.clean = before
 
 
 def _images(source: Source, attached: Sequence[contract.Attachment]) -> dict[str, str]:
-    images = {}
+    """Give pictures as data: URLs; one whose bytes cannot be had is left out, as the page leaves it out."""
+    images: dict[str, str] = {}
+    left = _MOST_BYTES // 2
     for about in attached:
-        if about["is_image"] and about["size_bytes"] <= _LARGEST_IMAGE:
-            data, _ = source.blob(about["id"])
-            kind = about["media_type"].partition(";")[0].strip().lower()
+        if not about["is_image"] or (about["size_bytes"] or 0) > _LARGEST_IMAGE:
+            continue
+        try:
+            data, known = source.blob(about["id"])
+        except RefusedError:
+            continue
+        kind = known["media_type"].partition(";")[0].strip().lower()
+        left -= len(data) * 4 // 3
+        if kind in IMAGES and len(data) <= _LARGEST_IMAGE and left > 0:
             images[about["id"]] = f"data:{kind};base64,{base64.b64encode(data).decode()}"
     return images
 

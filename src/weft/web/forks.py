@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from weft.errors import UsageError
 from weft.jsontext import dumps, loads
@@ -18,10 +18,14 @@ from weft.threads import Addition, Store, Turn
 from weft.trace import import_exchanges
 from weft.web.answers import RefusedError
 from weft.web.blocks import blocks_from_bodies
+from weft.web.matching import Edit, matched
 from weft.web.threadsource import ThreadsSource
 from weft.web.values import Body, BodyCall, Captured
 
 __all__ = ["Fork", "fork_of", "write_fork"]
+
+Options: TypeAlias = Mapping[str, Any]
+_CAPTURED = ("request", "marks", "forms")  # what a turn of an imported request says beside its message
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Fork:
     """What is asked for."""
 
     model: str = ""
-    edits: Sequence[tuple[str, int, str | None]] = ()  # message, which of them, other text (None: left out)
+    edits: Sequence[Edit] = ()
     append: str | None = None
     servers: Sequence[str] | None = None
     bookmark: str | None = None
@@ -38,13 +42,13 @@ class Fork:
 
 def fork_of(body: Mapping[str, Any]) -> Fork:
     """Read a RunRequest."""
-    edits: list[tuple[str, int, str | None]] = []
+    edits: list[Edit] = []
     for edit in _list(body, "edits"):
         match edit:
             case {"message_id": str(message_id), "drop": True}:
-                edits.append((message_id, _which(edit), None))
+                edits.append(Edit(message_id, _which(edit), None))
             case {"message_id": str(message_id), "text": str(said)}:
-                edits.append((message_id, _which(edit), said))
+                edits.append(Edit(message_id, _which(edit), said))
             case _:
                 raise RefusedError(400, "parameter", "an edit has a message_id and a text")
     servers = body.get("servers")
@@ -77,21 +81,26 @@ def _text(body: Mapping[str, Any], name: str) -> str | None:
 def write_fork(source: ThreadsSource, base: str | Captured | Sequence[Body], fork: Fork, *, now_ms: int) -> Turn:
     """Write what is new of a fork; give the turn to be answered."""
     store = source.store
+    held: Options = {}
     if isinstance(base, Captured):
         imported = import_exchanges(store.frames, [base.record], now_ms=now_ms).requests[0]
         if imported.turn_id is None:
             raise RefusedError(400, "base", f"this request cannot be continued: {imported.problem}")
-        base = imported.turn_id
+        edits = matched(source, imported.turn_id, base.bodies, fork.edits)
+        if edits is None:  # shown in other pieces than it is kept in: made anew of what is shown
+            held, base = _held(store, imported.turn_id), base.bodies
+        else:
+            fork, base = replace(fork, edits=edits), imported.turn_id
     if isinstance(base, str):
         row = store.row(base)
         if fork.append is None and row.role == "assistant":
             above = store.parent_ids(base)
             if not above:
                 raise RefusedError(400, "base", "this answer has no question before it: say something to go on with")
-            base = above[0]
+            held, base = _held(store, base), above[0]
         if fork.edits:
-            return _edited(source, base, fork)
-        return _continued(store, base, fork)
+            return _edited(source, base, fork, held)
+        return _continued(store, base, fork, {} if held == _held(store, base) else held)
     bodies = _with_edits(base, fork)
     records = blocks_from_bodies(bodies, loads)
     if fork.append is None:
@@ -99,21 +108,36 @@ def write_fork(source: ThreadsSource, base: str | Captured | Sequence[Body], for
             records.pop()
     if not records:
         raise RefusedError(400, "base", "nothing is left to be answered")
-    turns = store.import_messages(records)
-    return _continued(store, turns[-1].id, fork)
+    last = store.import_messages(records)[-1].id
+    if held and fork.append is not None:
+        row, held = store.row(last), _unmarked(held)
+        last = _again(store, row, row.data, store.parent_ids(last), None, None, held).id
+        held = {}
+    return _continued(store, last, fork, _unmarked(held))
 
 
-def _continued(store: Store, base: str, fork: Fork) -> Turn:
+def _held(store: Store, turn_id: str) -> Options:
+    """Give what a captured request said besides its messages, as far as it holds at a turn: tools, settings."""
+    options = store.thread(turn_id, on_gap="mark").options
+    return {key: options[key] for key in _CAPTURED if key in options} if options.get("request") is not None else {}
+
+
+def _unmarked(held: Options) -> Options:
+    """Leave out where a request's cache marks were, and how it was spelled: of other messages neither holds."""
+    return {**held, "marks": [], "forms": []} if held.get("request") is not None else held
+
+
+def _continued(store: Store, base: str, fork: Fork, held: Options) -> Turn:
     turn = store.turn(base)
     name = fork.bookmark or _own_name(store, turn, goes_on=fork.append is not None)
     if fork.append is not None:
         return store.add_turn(
             fork.append, continues=base, bookmark=name, provider_ptr=fork.model or None, servers=fork.servers
         )
-    if name is None and fork.servers is None:
+    if name is None and fork.servers is None and not held:
         return turn  # another answer beside those there are
     row = store.row(base)
-    return _again(store, row, row.data, store.parent_ids(base), name, fork.servers)
+    return _again(store, row, row.data, store.parent_ids(base), name, fork.servers, held)
 
 
 def _own_name(store: Store, turn: Turn, *, goes_on: bool) -> str | None:
@@ -126,8 +150,8 @@ def _own_name(store: Store, turn: Turn, *, goes_on: bool) -> str | None:
     return next(free for number in itertools.count(2) if (free := f"{stem}-{number}") not in held)
 
 
-def _edited(source: ThreadsSource, base: str, fork: Fork) -> Turn:
-    """Write the thread again from the first edited turn on."""
+def _edited(source: ThreadsSource, base: str, fork: Fork, held: Options) -> Turn:
+    """Write the thread again from the first edited turn on; `held` holds at its end."""
     store = source.store
     walk = store.thread(base, on_gap="mark").walk
     changed = _changes(source, walk.turns, fork)
@@ -144,7 +168,8 @@ def _edited(source: ThreadsSource, base: str, fork: Fork) -> Turn:
         if row.seq in changed and not changed[row.seq]:
             continue
         is_last = at == len(rows) - 1 and fork.append is None
-        last = _again(store, row, payload, above, name, fork.servers if is_last else None)
+        own = _unmarked(held if is_last else loads(row.options) if row.options else {})
+        last = _again(store, row, payload, above, name, fork.servers if is_last else None, own)
         above, name = [last.id], None
     if fork.append is not None:
         return store.add_turn(fork.append, continues=above, provider_ptr=fork.model or None, servers=fork.servers)
@@ -208,9 +233,10 @@ def _again(
     above: Sequence[str],
     name: str | None,
     servers: Sequence[str] | None,
+    held: Options,
 ) -> Turn:
     """Write a turn once more, elsewhere."""
-    options = loads(row.options) if row.options else {}
+    options = {**(loads(row.options) if row.options else {}), **held}
     if servers is not None:
         options["servers"] = list(servers)
     extra = dict(loads(row.extra)) if row.extra else {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import orjson
 
 from weft.errors import UsageError, WeftError
 from weft.jsontext import dumps, loads
+from weft.threads import sniff
 from weft.trace import (
     Cooked,
     Cooker,
@@ -20,18 +23,22 @@ from weft.trace import (
     Place,
     dialect_of,
     error_of,
+    find_pictures,
     stop_reason_of,
     token_counts,
     usage_of,
 )
 from weft.web import contract
 from weft.web.addresses import provider_of, request_to
+from weft.web.answers import RefusedError
+from weft.web.blocks import attachment
 from weft.web.cookedfile import CookedSource
 from weft.web.cookedrows import CookedRows, Told, row_number
 from weft.web.copying import Request
 from weft.web.reels import FileReel, Line, PackedReel, Reel, WholeReel, first_value, open_regular, whole_value
 from weft.web.source import Source
 from weft.web.stats import Used
+from weft.web.values import Body
 
 __all__ = ["Pricing", "RecordedSource", "open_recorded"]
 
@@ -40,6 +47,7 @@ _SLICE_S = 0.05  # one look takes no longer, so that others have their turn
 _REST = 4.0  # of what taking stock took, before it is done again
 _LOOK = 1 << 16  # bytes that tell what a file is
 _PROBLEMS = 20
+_FILE = re.compile(r"\[[a-z]+/[A-Za-z0-9.+-]+\]")  # what stands for bytes that are no picture
 _CACHE_APART = frozenset({"anthropic", "bedrock"})  # whose count of a prompt leaves out what was cached
 
 
@@ -49,16 +57,22 @@ def open_recorded(source_id: str, path: Path, *, price: Pricing | None = None) -
         if path.name.endswith(".zst"):
             return RecordedSource(source_id, path.name, PackedReel(path), price=price)
         head = file.read(_LOOK)
-        first = first_value(head)
-        if head.lstrip()[:1] in (b"[", b"{") and not _is_record(first):
-            value = whole_value(head + file.read())
+        is_all = len(head) < _LOOK
+        head = head.removeprefix(b"\xef\xbb\xbf")
+        # An agent's first request is often longer than that; all of a file is only read if its first line is no record.
+        line = head if b"\n" in head.lstrip() else head + file.readline()
+        if head.lstrip()[:1] in (b"[", b"{") and not _is_record(first_value(line.lstrip())):
+            value = whole_value(line + file.read())
             if _is_cooked(value):
                 return CookedSource(source_id, path.name, value)
             if isinstance(value, list) or _is_record(value):
                 records = value if isinstance(value, list) else [value]
                 return RecordedSource(source_id, path.name, WholeReel(path.name, records), price=price)
-    if head.strip() and not any(_is_record(first_value(line)) for line in head.split(b"\n")) and len(head) < _LOOK:
-        raise UsageError(f"{path} is no recording: there is no request in it\n  make one: weft record -- COMMAND")
+    if is_all and head.strip() and not any(_is_record(first_value(line)) for line in head.split(b"\n")):
+        raise UsageError(
+            f"{path} is no recording: there is no request in it\n  make one: weft record -- COMMAND\n"
+            f"  if it is a conversation: weft import {path}, then weft view"
+        )
     return RecordedSource(source_id, path.name, FileReel(path), price=price)
 
 
@@ -140,6 +154,8 @@ class RecordedSource(CookedRows):
                     self._version += 1
                     self._cooker.settle()  # a little at a time: nobody waits for all parents at once
             if not has_more:
+                if self._reel.problem:
+                    self._note(self._reel.problem)
                 if self.is_loading:
                     self._get_ready()
                     self.is_loading, changed = False, True
@@ -285,6 +301,45 @@ class RecordedSource(CookedRows):
         except (OSError, ValueError, WeftError):
             return None  # moved away since
         return record if isinstance(record, dict) else None
+
+    def bodies(self, message_ids: Sequence[str]) -> list[Body]:
+        """Messages by id, each with the pictures that its record carries; they are looked for when one is fetched."""
+        return [self._with_pictures(body) for body in super().bodies(message_ids)]
+
+    def _with_pictures(self, body: Body) -> Body:
+        names = self._cooker.pictures_of(int(body.id[1:])) if body.role != "thinking" else ()
+        if not names:
+            return body
+        kind = body.content[1:-1] if _FILE.fullmatch(body.content) else ""
+        blobs: list[contract.Attachment] = [
+            {
+                "id": f"{body.id}.{number}",
+                "name": None,
+                "media_type": kind,
+                "size_bytes": None,
+                "is_image": not kind,
+            }
+            for number in range(len(names))
+        ]
+        return replace(body, blobs=tuple(blobs))
+
+    def blob(self, blob_id: str) -> tuple[bytes, contract.Attachment]:
+        """Give a picture that a request carries, out of the first record that has it."""
+        message_id, _, digits = blob_id.partition(".")
+        with self.lock:
+            bodies = self.bodies([message_id])
+            about = next((one for body in bodies for one in body.blobs if one["id"] == blob_id), None)
+            row_id = self.first_row_of(int(message_id[1:])) if about is not None else None
+            names = self._cooker.pictures_of(int(message_id[1:])) if about is not None else []
+            record = self.record_of(row_id) if row_id is not None else None
+        if about is None or record is None:
+            raise RefusedError(404, "not_found", "no such picture")
+        name = names[int(digits)]
+        picture = find_pictures(record, [name]).get(name)
+        if picture is None:
+            raise RefusedError(404, "not_found", "the recording has no picture here, only its address")
+        kind = picture.media_type or sniff(picture.data)
+        return picture.data, attachment(blob_id, None, kind, len(picture.data))
 
     def stop_reason_of(self, record: Mapping[str, Any]) -> str | None:
         """Give why an answer ended."""

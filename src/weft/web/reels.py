@@ -14,9 +14,20 @@ from weft.jsontext import dumps, loads
 from weft.store import Exchanges, FrameStore
 from weft.trace import FileFollower, Place
 
-__all__ = ["FileReel", "Line", "PackedReel", "Reel", "SessionReel", "WholeReel", "open_regular"]
+__all__ = [
+    "FileReel",
+    "Line",
+    "PackedReel",
+    "Reel",
+    "SessionReel",
+    "WholeReel",
+    "first_value",
+    "open_regular",
+    "whole_value",
+]
 
 _STEP = 1 << 20  # bytes taken in at once, so that others have their turn
+_BOM = b"\xef\xbb\xbf"
 
 
 class Line(NamedTuple):
@@ -31,6 +42,11 @@ class Reel(Protocol):
 
     is_live: bool
     journal: Path | None
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the end of it, if anything is."""
+        ...
 
     def more(self) -> tuple[list[Line], bool]:
         """Give some records that are new, and whether there are more at once."""
@@ -61,6 +77,7 @@ class FileReel:
     """JSON Lines, followed while they grow. A line that is half there is waited for."""
 
     is_live = True
+    problem = ""
 
     def __init__(self, path: Path) -> None:
         """Begin at the beginning."""
@@ -89,15 +106,17 @@ class FileReel:
             data = file.read(_STEP)
             while b"\n" not in data and (piece := file.read(_STEP)):
                 data += piece
-        return list(self._lines(data)), self._at < status.st_size and b"\n" in data
+        is_end = self._at + len(data) >= status.st_size
+        return list(self._lines(data, is_end=is_end)), self._at < status.st_size and b"\n" in data
 
-    def _lines(self, data: bytes) -> Iterator[Line]:
-        start = 0
+    def _lines(self, data: bytes, *, is_end: bool) -> Iterator[Line]:
+        start = len(_BOM) if self._at == 0 and data.startswith(_BOM) else 0
+        self._at += start  # a mark that some editors make; it is no part of a record
         while (end := data.find(b"\n", start)) >= 0:
             yield from self._one(data[start:end], end + 1 - start)
             start = end + 1
         rest = data[start:]
-        if rest.rstrip().endswith(b"}") and len(data) < _STEP and _is_json(rest):
+        if is_end and rest.rstrip().endswith(b"}") and _is_json(rest):
             yield from self._one(rest, len(rest))  # the last line of a file may lack its end
 
     def _one(self, line: bytes, size: int) -> Iterator[Line]:
@@ -147,6 +166,11 @@ class PackedReel:
             lines.append(Line(line, Place(self._name, len(self._kept))))
         return lines, False
 
+    @property
+    def problem(self) -> str:
+        """What is wrong with the end of the file."""
+        return self._follower.problem
+
     def again(self, place: Place) -> Any:
         """Read a record again."""
         return loads(self._kept[place.line - 1])
@@ -160,6 +184,7 @@ class WholeReel:
     """A JSON value that is one record, or a list of them [C-13]."""
 
     is_live = False
+    problem = ""
     journal: Path | None = None
 
     def __init__(self, name: str, records: list[Any]) -> None:
@@ -189,6 +214,7 @@ class SessionReel:
     """One session of a store's recordings."""
 
     is_live = True
+    problem = ""
 
     def __init__(self, frames: FrameStore, number: int, name: str) -> None:
         """Begin before the first exchange."""

@@ -64,7 +64,7 @@ def head_of(body: Body) -> contract.MessageHead:
         "calls": [call.name for call in body.calls],
         "tool_use_id": body.tool_use_id,
         "is_error": body.is_error,
-        "blob": body.blob,
+        "blobs": list(body.blobs),
     }
 
 
@@ -96,7 +96,7 @@ def message_of(body: Body, most: int) -> contract.Message:
         "tool_calls": calls,
         "tool_use_id": body.tool_use_id,
         "is_error": body.is_error,
-        "blob": body.blob,
+        "blobs": list(body.blobs),
     }
 
 

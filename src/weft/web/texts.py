@@ -7,16 +7,34 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["GIST", "Terms", "cut", "gist_of", "read_terms", "snippet_of"]
+from weft.jsontext import loads
+
+__all__ = ["GIST", "Terms", "cut", "gist_of", "read_terms", "result_text", "snippet_of"]
 
 GIST = 200  # characters [spec 11]
 _AROUND = 60
+_WRAPPED_MOST = 1 << 20  # characters of a result that is looked into for its one line
 
 
 def gist_of(text: str, width: int = GIST) -> str:
     """Give the beginning of a text on one line; a dash for nothing."""
     line = " ".join(text[: width * 4].split())
     return line[:width] or "-"
+
+
+_WRAPPED = re.compile(r'\s*\{\s*"[^"\\]{1,40}"\s*:\s*"')
+
+
+def result_text(text: str) -> str:
+    """Give what a tool said where it is a text in an object of its own (`{"result": "6 m"}`), as Gemini wants it."""
+    if not _WRAPPED.match(text) or len(text) > _WRAPPED_MOST:
+        return text
+    try:
+        value = loads(text)
+    except ValueError:
+        return text
+    inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+    return inner if isinstance(inner, str) else text
 
 
 def cut(text: str, most: int) -> tuple[str, bool]:

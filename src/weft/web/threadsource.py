@@ -20,7 +20,7 @@ from weft.store import Flag, TurnRow
 from weft.threads import Store, Turn, gist_of_blocks, threads_of, tree_of
 from weft.web import contract
 from weft.web.answers import RefusedError
-from weft.web.blocks import bodies_of, role_of_blocks
+from weft.web.blocks import bodies_of, bytes_in, role_of_blocks
 from weft.web.copying import Request, as_json, as_request
 from weft.web.diffing import Script, grown, script_of
 from weft.web.graph import Node, Picture
@@ -287,10 +287,10 @@ class ThreadsSource(Source):
             return []
         attached = document_of(rows[0])
         text = ""
-        if attached["media_type"].startswith("text/") and attached["size_bytes"] <= 16 << 20:
+        if attached["media_type"].startswith("text/") and len(rows[0].data or b"") <= 16 << 20:
             text = (rows[0].data or b"").decode("utf-8", "replace")
         role = _ROLES.get(_LETTERS.get(rows[0].role, "u"), "user")
-        return [Body(f"d{turn_id}", role, text, blob=attached)]
+        return [Body(f"d{turn_id}", role, text, blobs=(attached,))]
 
     def blob(self, blob_id: str) -> tuple[bytes, contract.Attachment]:
         """Give a document, or the bytes of a block."""
@@ -299,12 +299,12 @@ class ThreadsSource(Source):
             if rows and rows[0].flags & Flag.DOCUMENT:
                 return rows[0].data or b"", document_of(rows[0])
         stem, _, digits = blob_id.partition(".")
-        bodies = self.bodies([blob_id])
-        if digits and bodies and bodies[0].blob is not None:
+        bodies = self.bodies([".".join(blob_id.split(".")[:2])])
+        about = next((one for body in bodies for one in body.blobs if one["id"] == blob_id), None)
+        if about is not None:
             digest = base64.urlsafe_b64decode(stem[1:] + "=")
             blocks = loads(self.store.frames.payload("sha256-" + base64.b64encode(digest).decode()))
-            source = blocks[int(digits)].get("source")
-            return base64.b64decode(source["data"]), bodies[0].blob
+            return bytes_in(blocks, digits), about
         raise RefusedError(404, "not_found", "no such blob")
 
     # -- one turn ----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ class Body:
     calls: tuple[BodyCall, ...] = ()
     tool_use_id: str | None = None
     is_error: bool | None = None
-    blob: contract.Attachment | None = None
+    blobs: tuple[contract.Attachment, ...] = ()
 
     def text(self) -> str:
         """Give everything that can be searched."""
@@ -71,9 +71,10 @@ class Tool(NamedTuple):
 
 
 class Captured(NamedTuple):
-    """A recorded request, whole."""
+    """A recorded request, whole; and its messages as they are shown, where they are to be changed."""
 
     record: Mapping[str, Any]
+    bodies: Sequence[Body] = ()
 
 
 class Filters(NamedTuple):

@@ -1,5 +1,7 @@
 /** One request or turn: diff, cards, tools, answers, documents. */
 
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { equal, ok, until } from "./expect.mjs";
 
 const rowAt = async ({ ask, world }, at) => (await ask(`/api/sources/${world.agent}/graph`)).rows[at];
@@ -137,6 +139,34 @@ export const reading = {
       await openRow(tools, 0, "?tab=details");
       const text = await page.locator(".details").textContent();
       ok(text.includes("max_tokens: 4096") && text.includes("Input tokens") && text.includes("/v1/messages"), text);
+    },
+  },
+
+  "pictures that a captured request carries are shown, and only what is one [W-09]": {
+    // The drawing is no picture to an <img>: it comes as a download, under nosniff.
+    run: async ({ page, ask, open, world, shot, context }) => {
+      const { rows } = await ask(`/api/sources/${world.withPictures}/graph`);
+      const sizes = (where) =>
+        where.locator(".attachment img").evaluateAll((all) => all.every((image) => image.complete) && all.map((image) => [image.naturalWidth, image.naturalHeight]));
+      await open(`#/${world.withPictures}/graph/${rows[0].id}`);
+      await until(async () => JSON.stringify(await sizes(page)) === "[[48,32]]", "the one in the question");
+      await open(`#/${world.withPictures}/graph/${rows[1].id}`);
+      await page.locator(".attachment").nth(2).getByText("could not be shown").waitFor();
+      equal(await sizes(page), [[48, 32], [96, 54]], "those of the tool");
+      await shot("pictures");
+      const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".attachment").nth(2).getByText("Save").click()]);
+      ok(download.suggestedFilename() !== "", "what is none can be saved");
+      await page.keyboard.press("e");
+      const dialog = page.getByRole("dialog", { name: "Export as one HTML file" });
+      await dialog.getByLabel("Everything in").check();
+      const waiting = page.waitForEvent("download");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      const path = join(world.folder, "pictures.html");
+      await (await waiting).saveAs(path);
+      const file = await context.newPage();
+      await file.goto(pathToFileURL(path).href);
+      await until(async () => JSON.stringify(await sizes(file)) === "[[48,32],[96,54]]", "in the exported file, too");
+      await file.close();
     },
   },
 

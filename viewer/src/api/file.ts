@@ -1,5 +1,6 @@
 /** The source inside an exported file: everything is in the page already. Asks nobody for anything. */
 
+import { itemsOf, toolsOf, viewOf } from "./history.ts";
 import { SourceError, type SearchWords, type Source } from "./source.ts";
 import type * as T from "./types.gen.ts";
 
@@ -12,7 +13,7 @@ export function readExport(page: Document): T.ExportData | null {
   const text = page.getElementById(EXPORT_ELEMENT)?.textContent;
   if (text === undefined || text === null || text.trim() === "") return null;
   const data = JSON.parse(text) as T.ExportData;
-  if (data.format !== "weft-export-1") {
+  if (data.format !== "weft-export-2") {
     throw new SourceError("format", `this file is of a format that this page does not know: ${String(data.format)}`);
   }
   return data;
@@ -20,7 +21,7 @@ export function readExport(page: Document): T.ExportData | null {
 
 export function fileSource(data: T.ExportData): Source {
   const byId = new Map(data.graph.rows.map((row) => [row.id, row]));
-  const view = (row: string): T.RowView => known(data.views[row], "row", row);
+  const view = (row: string): T.RowView => known(viewOf(data, row), "row", row);
   const comparedItems = data.compare === null ? [] : data.compare.diff.runs.flatMap((run) => run.items);
   return {
     abilities: { run: false, export: false, live: false, copy: false, charts: true },
@@ -42,10 +43,10 @@ export function fileSource(data: T.ExportData): Source {
     threads: async () => ({ threads: trees(data), next: null }),
     row: async (_source, row) => view(row),
     diffItems: async (_source, row, start, count) => {
-      const items = view(row).diff.runs.flatMap((run) => run.items);
+      const items = itemsOf(data, known(byId.get(row), "row", row).id);
       return { total: items.length, start, items: items.slice(start, start + count) };
     },
-    tools: async (_source, row) => data.tools[row] ?? { tools: [] },
+    tools: async (_source, row) => ({ tools: toolsOf(data, row) }),
     copy: async () => missing("copying needs the server: open the recording with `weft view`"),
     messages: async (_source, ids, max) => ({
       messages: ids.flatMap((id) => {
@@ -71,7 +72,7 @@ export function fileSource(data: T.ExportData): Source {
       return { groups: groups.slice(offset, offset + limit), total: groups.length, offset };
     },
     misses: async (_source, offset, limit) => {
-      const misses = Object.values(data.views).flatMap((each) => each.header.cache_miss ?? []);
+      const misses = Object.values(data.rows).flatMap((each) => each.header.cache_miss ?? []);
       misses.sort((a, b) => a.row - b.row);
       return { misses: misses.slice(offset, offset + limit), total: misses.length, offset };
     },
@@ -151,18 +152,18 @@ function found(data: T.ExportData, words: SearchWords): T.SearchPage {
   const hits: T.SearchHit[] = [];
   const seen = new Set<string>();
   for (const row of data.graph.rows) {
-    const view = data.views[row.id];
-    if (view === undefined || !fits(row, words)) continue;
-    const heads = [...view.diff.runs.flatMap((run) => run.items).filter((item) => item.op !== "deleted").map((item) => item.message), ...view.response];
-    for (const head of heads) {
-      const message = data.messages[head.id];
-      if (seen.has(head.id) || message === undefined || (words.role !== "" && message.role !== words.role)) continue;
+    const kept = data.rows[row.id];
+    if (kept === undefined || !fits(row, words)) continue;
+    // What it took over from the row before it was looked at there; what is in the file without that row, here.
+    for (const id of [...(kept.before?.slice(0, kept.kept) ?? []), ...kept.more, ...kept.answered]) {
+      const message = data.messages[id];
+      if (seen.has(id) || message === undefined || (words.role !== "" && message.role !== words.role)) continue;
       if (words.tool !== "" && !message.tool_calls.some((call) => call.name === words.tool)) continue;
       const text = [message.content, ...message.tool_calls.map((call) => `${call.name} ${call.arguments}`)].join("\n");
       const low = text.toLowerCase();
       if (!wanted.every((word) => low.includes(word))) continue;
-      seen.add(head.id);
-      hits.push({ row_id: row.id, row: row.row, message_id: head.id, role: message.role, model: row.model, timestamp_ms: row.timestamp_ms, ...snippet(text, low, wanted) });
+      seen.add(id);
+      hits.push({ row_id: row.id, row: row.row, message_id: id, role: message.role, model: row.model, timestamp_ms: row.timestamp_ms, ...snippet(text, low, wanted) });
     }
   }
   return { hits, next: null, scanned: data.graph.rows.length, total: data.graph.rows.length };
@@ -195,7 +196,7 @@ function grouped(data: T.ExportData, by: T.StatsBy): T.StatGroup[] {
   for (const row of data.graph.rows) {
     const root = (row.parent_id !== null && rootOf.get(row.parent_id)) || row.id;
     rootOf.set(row.id, root);
-    const usage = data.views[row.id]?.header.usage ?? null;
+    const usage = data.rows[row.id]?.header.usage ?? null;
     const iso = new Date(row.timestamp_ms || 0).toISOString().slice(0, 10);
     const key = { request: row.id, thread: root, day: iso, model: row.model }[by];
     const old = made.get(key);

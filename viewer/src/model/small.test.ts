@@ -10,7 +10,7 @@ import { colourOf, squeeze, windowOf, xOf, yOf } from "./geometry.ts";
 import { paired } from "./pairs.ts";
 
 function head(id: string): MessageHead {
-  return { id, role: "user", gist: id, size: 1, lines: 1, calls: [], tool_use_id: null, is_error: null, blob: null };
+  return { id, role: "user", gist: id, size: 1, lines: 1, calls: [], tool_use_id: null, is_error: null, blobs: [] };
 }
 
 function items(text: string): DiffItem[] {

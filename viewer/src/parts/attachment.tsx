@@ -22,9 +22,11 @@ export function Attachment({ sourceId, blob }: { sourceId: string; blob: Blob })
         <span class="attachment-name">
           <Text text={name} />
         </span>
-        <span class="quiet-text">
-          <Text text={blob.media_type} /> · {bytes(blob.size_bytes)}
-        </span>
+        {blob.size_bytes === null ? null : (
+          <span class="quiet-text">
+            <Text text={blob.media_type} /> · {bytes(blob.size_bytes)}
+          </span>
+        )}
         {isBroken ? <span class="quiet-text">could not be shown</span> : null}
         {address === null || source().exported !== null ? null : (
           <a class="button quiet small" href={address} download={name}>

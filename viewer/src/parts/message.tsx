@@ -107,7 +107,7 @@ function Body({ sourceId, head, isUnfolded, unfold, name, isOpen }: CardProps & 
   if (failure !== null) return <div class="card-body card-failure" role="alert">{failure}</div>;
   if (message === null) return <div class="card-body card-ghost" aria-busy="true">{head.gist}</div>;
   const isFoldable = message.is_cut || isLong(message.content);
-  const hasText = message.content !== "" || (message.tool_calls.length === 0 && message.blob === null);
+  const hasText = message.content !== "" || (message.tool_calls.length === 0 && message.blobs.length === 0);
   const shown = isFoldable && !isUnfolded ? beginning(message.content) : message.content;
   return (
     <div class="card-body">
@@ -124,7 +124,9 @@ function Body({ sourceId, head, isUnfolded, unfold, name, isOpen }: CardProps & 
         </button>
       ) : null}
       {message.tool_calls.length === 0 ? null : <Calls sourceId={sourceId} messageId={message.id} calls={message.tool_calls} />}
-      {message.blob === null ? null : <Attachment sourceId={sourceId} blob={message.blob} />}
+      {message.blobs.map((blob) => (
+        <Attachment key={blob.id} sourceId={sourceId} blob={blob} />
+      ))}
     </div>
   );
 }

@@ -185,7 +185,7 @@ export function ForkDialog({ sourceId, row, close }: { sourceId: string; row: T.
 function ForkMessage({ sourceId, message, change, set }: { sourceId: string; message: Numbered; change: string | null | undefined; set: (text: string | null | undefined) => void }): JSX.Element {
   const [problem, setProblem] = useState("");
   const { head } = message;
-  const canEdit = head.calls.length === 0 && head.blob === null && head.role !== "thinking";
+  const canEdit = head.calls.length === 0 && head.blobs.length === 0 && head.role !== "thinking";
   const edit = async (): Promise<void> => {
     try {
       let text = "";
