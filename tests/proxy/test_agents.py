@@ -26,7 +26,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 # Requests by number: a loop is a chain, what is asked in its conversation goes on from it, and another loop is a root.
 FOREST = (None, 0, None, 2, 3)
 CHAT, RESPONSES = ("openai", "/v1/chat/completions"), ("openai", "/v1/responses")
-ANTHROPIC, COHERE = ("anthropic", "/v1/messages"), ("cohere", "/v2/chat")
+ANTHROPIC, COHERE = ("anthropic", "/v1/messages"), ("cohere", "/cohere/v2/chat")  # the simulator has it under a prefix
 GOOGLE = ("gemini", "/v1/models/gemini-3-pro-preview:generateContent")
 
 

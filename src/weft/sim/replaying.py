@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from weft.blobs import InMemoryBlobStore
-from weft.canon import Reply
 from weft.errors import WeftError
 from weft.jsontext import dumps, loads
 from weft.sim.routes import Route, route
@@ -22,7 +21,7 @@ from weft.sim.script import Script
 from weft.sim.server import Request, Response
 from weft.sim.simulator import Seen, Simulator
 from weft.sim.telling import split_frames, tell
-from weft.wire import StreamReader, dialect, take_off
+from weft.wire import ODDITIES, dialect, recorded_frames, recorded_reply, take_off
 
 __all__ = ["Match", "Replayer"]
 
@@ -42,7 +41,6 @@ _VOLATILE = (
 _LISTS = ("messages", "contents", "input")
 _SHOWN = 80
 _JSON = "application/json"
-_ODDITIES = (WeftError, KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError)
 
 
 class _Recorded:
@@ -235,7 +233,7 @@ def _response(one: _Recorded, found: Route, *, wants_stream: bool) -> Response:
         return _as_recorded(response, status, found) if is_stream else _whole(response, status)
     try:
         return _retold(response, status, found, is_stream=is_stream)
-    except _ODDITIES:
+    except (WeftError, *ODDITIES):
         return _as_recorded(response, status, found) if is_stream else _whole(response, status)
 
 
@@ -248,23 +246,11 @@ def _as_recorded(response: Mapping[str, Any], status: int, found: Route) -> Resp
     lines = response.get("sse_lines")
     if isinstance(lines, list):
         headers = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
-        return Response(status, headers, frames=_events(lines))
+        return Response(status, headers, frames=recorded_frames(lines))
     if response.get("framing") == "ndjson":
         frames = iter([dumps(event) + b"\n" for event in response.get("events") or ()])
         return Response(status, {"content-type": "application/x-ndjson"}, frames=frames)
     return _retold(response, status, found, is_stream=True, stays=True)
-
-
-def _events(lines: Sequence[Any]) -> Iterator[bytes]:
-    """Put recorded lines together to events again: each is over with its data."""
-    event: list[str] = []
-    for line in map(str, lines):
-        event.append(line)
-        if line.startswith("data:"):
-            yield ("\n".join(event) + "\n\n").encode("utf-8", "surrogatepass")
-            event = []
-    if event:
-        yield ("\n".join(event) + "\n\n").encode("utf-8", "surrogatepass")
 
 
 def _retold(
@@ -272,20 +258,7 @@ def _retold(
 ) -> Response:
     """Give a streamed answer whole, or a whole one as a stream."""
     spoken, blobs = dialect(found.face.dialect), InMemoryBlobStore()
-    reply: Reply | None
-    if is_stream:
-        decoder: Any = spoken.StreamDecoder(blobs)
-        if isinstance(lines := response.get("sse_lines"), list):
-            reader = StreamReader(decoder, "sse")
-            reader.feed(b"".join(_events(lines)))
-            reader.close()
-        else:
-            for event in response.get("events") or ():
-                decoder.feed(dict(event))
-            decoder.close()
-        reply = decoder.reply
-    else:
-        reply = spoken.decode_response(response, blobs)
+    reply = recorded_reply(response, spoken, blobs)
     if reply is None:
         raise ValueError("nothing was recorded that could be told again")
     if is_stream and not stays:

@@ -41,7 +41,7 @@ ADDRESSES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_BEDROCK_BASE_URL"),
         ("AWS_BEARER_TOKEN_BEDROCK",),
     ),
-    "cohere": ("", ("CO_API_URL",), ("CO_API_KEY", "COHERE_API_KEY")),
+    "cohere": ("/cohere", ("CO_API_URL",), ("CO_API_KEY", "COHERE_API_KEY")),
 }
 ANY_KEY = "weft-sim"
 

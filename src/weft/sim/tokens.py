@@ -13,7 +13,7 @@ from typing import Any
 
 from weft.jsontext import dumps
 
-__all__ = ["Counts", "PromptCache", "Segment", "count", "size_of"]
+__all__ = ["CHARACTERS", "Counts", "PromptCache", "Segment", "count", "size_of"]
 
 CHARACTERS = 4
 BLOCK_TOKENS = 128  # OpenAI counts cached tokens in blocks of so many
