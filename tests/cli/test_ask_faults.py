@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.asking import CLAUDE, GPT
+from tests.support.asking import CLAUDE, GEMINI, GPT
 from tests.support.cli import Weft
 from tests.support.sim import running_simulator
 from tests.support.stores import store_url
@@ -122,6 +122,34 @@ def test_a_cut_stream_keeps_what_came_and_says_how_to_go_on(weft: Weft) -> None:
     shown = weft("show", turn)
     assert "unfinished    true" in shown.out
     assert weft("-c", turn, "Go on.").out == "You said: Go on.\n"
+
+
+def test_a_stream_that_fails_midway_says_whose_it_is(weft: Weft) -> None:
+    """Issue 5: what happened and where, also when something had come already."""
+    ran = weft("-m", GPT, "[[error 500 after=6]] one two three four five", ok=False)
+
+    assert (ran.status, ran.out) == (4, "You said: one two three\n")
+    assert ran.err.startswith("weft: openai: The server had an error")
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "out", "err"),
+    [
+        (GEMINI, "[[refuse]] Hm?", "", "the provider's filter let no answer through\n"),
+        (GEMINI, "[[say ]] Hm?", "", "the answer is empty\n"),
+        (GPT, "[[say ]] Hm?", "", "the answer is empty\n"),
+        (GPT, "[[finish content_filter]] Hm?", "You said: Hm?\n", "the provider's filter ended the answer here\n"),
+        (GPT, "[[refuse]] Hm?", "", "refusal: I can't help with that.\n"),
+        (CLAUDE, "[[think Hm.]] [[say ]] Hm?", "", "thinking: Hm.\nthe answer is empty\n"),
+    ],
+)
+def test_an_answer_that_says_nothing_is_not_passed_over(weft: Weft, model: str, asked: str, out: str, err: str) -> None:
+    """T-58, threads.md 10: a refusal or nothing at all is an answer, and whoever asked is told so."""
+    ran = weft("-m", model, asked)
+
+    assert (ran.status, ran.out) == (0, out)
+    assert ran.err.replace("\n\n", "\n").lstrip() == err
+    assert weft("-q", "-m", model, asked).err == ""
 
 
 def test_m15_the_limit_of_the_tool_loop_is_status_1(

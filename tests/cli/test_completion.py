@@ -45,6 +45,32 @@ def test_bookmarks_and_aliases_are_offered(weft: Weft, offered: Callable[[str], 
     assert offered("weft scan") == ["scan-secrets"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "weft convert se",
+        "weft convert a -o se",
+        "weft import a se",
+        "weft view se",
+        "weft trace ls se",
+        "weft trace show --from se",
+        "weft tail se",
+        "weft cook se",
+        "weft ask -a se",
+        "weft log --store se",
+        "weft record -- se",
+    ],
+)
+def test_files_are_left_to_the_shell(line: str, offered: Callable[[str], list[str]]) -> None:
+    """Who switches completion on does not lose that of files."""
+    assert offered(line) == ["se"]
+
+
+def test_formats_are_offered(offered: Callable[[str], list[str]]) -> None:
+    assert offered("weft convert a --to claude-c") == ["claude-code"]
+    assert offered("weft import --from chat") == ["chatgpt"]
+
+
 def test_without_a_store_nothing_is_offered_and_nothing_made(
     tmp_path: Path, offered: Callable[[str], list[str]]
 ) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.cli import program
+from tests.support.cli import in_terminal, program
 
 if TYPE_CHECKING:
     from tests.support.cli import Weft
@@ -79,6 +79,20 @@ def test_the_report_tells_what_was_kept_changed_and_lost(weft: Weft, tree: str, 
     assert json.loads(quiet.out)["messages"][1]["content"] == "two"
 
 
+def test_a_note_tells_what_was_lost_from_what_was_changed_and_json_is_a_report(
+    weft: Weft, tree: str, tmp_path: Path
+) -> None:
+    """Issue 8: most of what is told is said another way, and little of it lost; `--json` needs no `--report`."""
+    out = str(tmp_path / "t.md")
+
+    noted = weft("convert", tree, "--to", "stf", "-o", out).err
+    report = weft("convert", tree, "--to", "stf", "-o", out, "--json").json
+
+    lost = sum(loss["count"] for loss in report["losses"] if loss["fate"] == "lost")
+    assert noted.startswith(f"weft to stf: {lost} lost")
+    assert noted.endswith("; see: --report\n")
+
+
 def test_strict_writes_nothing_and_exits_3(weft: Weft, tree: str, stf: str, tmp_path: Path) -> None:
     out = tmp_path / "t.json"
     out.write_text("before")
@@ -112,8 +126,11 @@ def test_what_cannot_be_done_is_said(weft: Weft, stf: str, tmp_path: Path) -> No
         ((stf,), "say what to write"),
         ((stf, "-o", str(tmp_path / "x.unknown")), "say what to write"),
         ((stf, "--to", "nothing"), "no format is called"),
+        ((stf, "--to", "claud-code"), "near it: claude-code"),
+        ((stf, "out.md"), f"to write into it: weft convert {stf} -o out.md\n"),
         ((str(tmp_path), "--to", "json"), "is a folder"),
         ((str(tmp_path / "gone"), "--to", "json"), "No such file"),
+        ((stf, "-o", str(tmp_path / "gone" / "x.md")), f"directory: {tmp_path / 'gone' / 'x.md'}\n"),
         ((stf, "--from", "json", "--to", "json"), "holds a list or an object"),
     ):
         assert words in weft("convert", *args, ok=False).err
@@ -124,6 +141,18 @@ def test_what_cannot_be_done_is_said(weft: Weft, stf: str, tmp_path: Path) -> No
     assert out.read_text() == "before"
 
 
+def test_an_error_in_a_file_names_it_and_what_it_was_taken_for(weft: Weft, tmp_path: Path) -> None:
+    """Issue 8: an error with a line or path; of a format that was guessed, the guess may be the error."""
+    file = tmp_path / "odd.jsonl"
+    file.write_text('{"a":1}\n{"b":2}\n')
+
+    guessed = weft("convert", str(file), "--to", "weft", ok=False).err
+    told = weft("convert", str(file), "--from", "ndjson", "--to", "weft", ok=False).err
+
+    assert guessed.startswith("weft: odd.jsonl: line 1.role: missing\n  it was taken for ndjson; if it is something")
+    assert told == "weft: odd.jsonl: line 1.role: missing\n"
+
+
 def test_formats_lists_what_there_is(weft: Weft) -> None:
     assert "markdown" in weft("formats").out
     listed = {each["name"]: each for each in weft("formats", "--json").json}
@@ -131,6 +160,16 @@ def test_formats_lists_what_there_is(weft: Weft) -> None:
     assert listed["stf"]["carries"]["branches"] == "no"
     assert weft("formats", "md", "--json").json["name"] == "markdown"
     assert "several conversations" in weft("formats", "stf").out
+
+
+def test_a_table_wider_than_the_terminal_goes_on_below_its_last_column(weft: Weft) -> None:
+    """Nothing is cut, nothing begins in the first column that is no row, and no line is too long."""
+    _, shown = in_terminal("formats", columns=80)
+    plain, narrow = weft("formats").lines, shown.splitlines()
+
+    assert max(map(len, narrow)) <= 80
+    assert [line.split()[0] for line in narrow if line[0] != " "] == [line.split()[0] for line in plain]
+    assert " ".join(shown.split()) == " ".join(" ".join(plain).split())
 
 
 # -- import ------------------------------------------------------------------------------------------------------------
@@ -146,6 +185,24 @@ def test_a_file_is_imported_with_all_its_branches_once(weft: Weft, tree: str) ->
     texts = [turn["content"][0]["text"] for turn in weft("ctx", "list", "tree/alt").json]
     assert texts == ["one", "three"]
     assert [turn["content"][0]["text"] for turn in weft("ctx", "list", "tree").json] == ["one", "two"]
+
+
+def test_of_many_conversations_the_first_names_are_told_and_those_before_a_broken_one_kept(
+    weft: Weft, tmp_path: Path
+) -> None:
+    """An export has thousands: the rest are a number, and nothing that was read is lost."""
+    file = tmp_path / "talks.weft"
+    talk = '{{"weft":1,"session":{{"title":"talk {n}"}}}}\n{entry}\n{{"end":{{"current":"1"}}}}\n'
+    entry = '{{"id":"1","message":{{"role":"user","parts":[{{"type":"text","text":"tide {n}?"}}]}}}}'
+    talks = [talk.format(n=n, entry=entry.format(n=n)) for n in range(14)]
+    file.write_text("".join(talks) + '{"weft":1}\n{"id":"1","message":7}\n', "utf-8")
+
+    ran = weft("import", str(file), ok=False)
+
+    assert ran.status == 3
+    assert "line 44" in ran.err
+    assert "14 conversations, 14 new turns: talk 0, " in ran.out
+    assert ran.out.rstrip().endswith("talk 9 and 4 more")
 
 
 def test_what_is_imported_again_is_found_whatever_it_says(weft: Weft, stf: str) -> None:
@@ -193,12 +250,37 @@ def test_a_folder_is_imported_file_by_file(weft: Weft, tmp_path: Path) -> None:
     (tmp_path / "in" / ".hidden.stf").write_text(STF)
     (tmp_path / "in" / "notes.txt").write_text("just notes")
 
-    ran = weft("import", str(tmp_path / "in"), ok=False)
+    ran = weft("import", str(tmp_path / "in"))
 
-    assert ran.status == 3  # for the notes, which are no conversation
-    assert "looks like no format" in ran.err
-    assert len(ran.lines) == 2
+    assert ran.err == "passed over 1 file, no conversation by the look: notes.txt\n"
+    assert len(ran.lines) == 3
+    assert ran.lines[2] == "in all: 2 files, 2 conversations, 3 new turns"
+    assert "looks like no format" in weft("import", str(tmp_path / "in" / "notes.txt"), ok=False).err
     assert weft("import", ok=False).status == 2
+
+
+def test_what_lies_beside_sessions_is_passed_over_and_a_broken_session_is_not(weft: Weft, tmp_path: Path) -> None:
+    """J-08: notes, indexes and pictures in a tool's folder are no fault; a session that cannot be read is one."""
+    folder = tmp_path / "projects"
+    folder.mkdir()
+    (folder / "index.json").write_text('{"version":1,"entries":[]}')
+    (folder / "MEMORY.md").write_text("# Memory\n\n- likes tides\n")
+    (folder / "empty.jsonl").write_text("")
+    (folder / "talk.ndjson").write_text('{"role":"user","content":"a"}\n')
+
+    assert weft("import", str(folder)).err.startswith("passed over 3 files, ")
+    (folder / "torn.ndjson").write_text('{"role":"user","content":"a"}\n{"role":\n')
+    ran = weft("import", str(folder), ok=False)
+    assert (ran.status, "torn.ndjson: line 2" in ran.err) == (3, True)
+
+
+def test_a_file_that_is_not_there_is_told_before_any_other_is_taken_in(weft: Weft, stf: str, tmp_path: Path) -> None:
+    """J-08: a slip in the second name does not leave half of it done."""
+    ran = weft("import", stf, str(tmp_path / "gone"), ok=False)
+
+    assert (ran.status, ran.out) == (1, "")
+    assert "No such file" in ran.err
+    assert weft("threads", "--json").json == []
 
 
 def test_recordings_are_imported_by_those_who_know_them(weft: Weft, tmp_path: Path) -> None:
@@ -326,3 +408,20 @@ def test_an_export_is_imported_from_its_zip_file(weft: Weft, tmp_path: Path) -> 
     refused = weft("import", str(path), ok=False)
     assert refused.status == 3
     assert "it holds user.json" in refused.err
+
+
+def test_a_device_or_a_pipe_is_written_and_never_replaced(weft: Weft, stf: str, tmp_path: Path) -> None:
+    """`-o /dev/null` is what people type to see the report alone; a file in its place would harm the whole machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "target.json")
+
+    weft("convert", stf, "--to", "json", "-o", str(pipe))
+    weft("convert", stf, "--to", "json", "-o", str(link))
+
+    assert json.loads(reader.communicate(timeout=30)[0])
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "target.json").read_text("utf-8"))

@@ -62,7 +62,7 @@ def test_files_folders_and_formats_together(weft: Weft, tmp_path: Path) -> None:
     assert claude.json["messages"] == 3
 
 
-def test_from_a_pipe_to_a_pipe() -> None:
+def test_it_cooks_from_a_pipe_to_a_pipe() -> None:
     """The answer alone is on stdout; what is told about it is on stderr."""
     ran = program("cook", "-o", "-", stdin=b"".join(as_lines(RECORDS)))
 

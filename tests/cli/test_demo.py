@@ -20,14 +20,15 @@ FOREST = """\
 ● claude-sonnet-4-6  Book it, but leave a metre to spare.
 │ ● claude-sonnet-4-6  Book it.
 ├─╯
-● claude-sonnet-4-6  5.5 m
-│ ● gpt-5-mini  Give a title for: a berth for a ship of 5 m draught
-● claude-sonnet-4-6  Find a berth for a ship of 5 m draught."""
+● claude-sonnet-4-6  5.5 m 6.2 m
+│ ○ gpt-5-mini  Give a title for: a berth for a ship of 5 m draught
+○ claude-sonnet-4-6  Find a berth for a ship of 5 m draught."""
 
 
 def test_the_demo_asks_branches_records_and_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, no network, a real MCP server, a recorded agent, and nothing left behind; in less than 20 s."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("PATH", os.defpath)  # as `make demo` has it: weft is not there by its name
     began = time.monotonic()
 
     ran = program("demo", "--once", stdin=b"this is not a question")
@@ -50,7 +51,7 @@ def test_the_demo_asks_branches_records_and_shows(tmp_path: Path, monkeypatch: p
         "   run.jsonl (03",
         "): 5 requests",
         "threads: 22 turns",
-        "Try next",
+        'Try next\n   export PATH="',
     ):
         assert said in ran.out
     assert _forest(ran.out) == FOREST

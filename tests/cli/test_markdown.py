@@ -167,4 +167,4 @@ def test_models_are_listed_with_their_prices(weft: Weft) -> None:
 
     assert rows["claude-sonnet-4-6"]["input_usd_per_mtok"] == 3.0
     assert rows["claude-sonnet-4-6"]["output_usd_per_mtok"] == 15.0
-    assert re.search(r"anthropic/claude-sonnet-4-6 .* 3\.0 +15\.0$", weft("models", "anthropic").out, re.MULTILINE)
+    assert re.search(r"anthropic/claude-sonnet-4-6 .* 3\.00 +15\.00$", weft("models", "anthropic").out, re.MULTILINE)

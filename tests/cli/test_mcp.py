@@ -136,6 +136,7 @@ def test_a_remote_server_may_be_written_down_without_being_called(home: Path) ->
     ("words", "status", "problem"),
     [
         (("register", "x"), 1, "needs a command or a url"),
+        (("register", "x", "--yes", "--", "no-such-program"), 1, "weft: server x did not start: No such file"),
         (("register", "a___b", "true"), 1, "three underscores"),
         (("register", "x", "--url", "file:///etc/passwd"), 1, "not http or https"),
         (("register", "x", "--env", "novalue", "true"), 2, "--env NAME=VALUE"),

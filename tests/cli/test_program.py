@@ -72,9 +72,47 @@ def test_c07_version_imports_nothing_beyond_the_standard_library() -> None:
 def test_help_lists_every_command_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["--help"])
 
-    lines = capsys.readouterr().out.partition("Commands:")[2].splitlines()
-    listed = {words[0]: len(words) > 1 for line in lines if (words := line.split())}
-    assert (status, listed) == (0, dict.fromkeys(COMMANDS, True))
+    lines = capsys.readouterr().out.partition("\nAsk:")[2].splitlines()
+    listed = [line.split(maxsplit=1) for line in lines if line.startswith("  ")]
+    assert (status, sorted(name for name, _ in listed)) == (0, sorted(COMMANDS))
+    assert all(sentence.endswith(".") and "..." not in sentence for _, sentence in listed)
+
+
+def test_help_is_found_by_its_name_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """`weft help convert` is `weft convert --help`; nobody is asked for help with weft."""
+    assert main(["help", "convert"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: weft convert")
+    assert main(["help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: weft [OPTIONS] COMMAND")
+
+
+@pytest.mark.parametrize(("word", "near"), [("shwo", "show"), ("ls", "threads"), ("history", "log")])
+def test_a_word_that_is_nearly_a_command_names_the_one_it_is_near(word: str, near: str) -> None:
+    result = run(word)
+
+    assert result.returncode == 2
+    assert f"  near it: weft {near}\n" in result.stderr
+
+
+def test_words_that_begin_questions_are_no_slips_if_more_words_follow(tmp_path: Path) -> None:
+    """`what` is as near to `chat` as a slip would be; `delete tides` is nothing to ask a model."""
+    nobody = {"WEFT_HOME": str(tmp_path), "WEFT_MODEL": ""}
+
+    assert run("what", "is", "a", "weft", env=nobody).stderr.startswith("weft: nobody is named to answer")
+    assert run("what", env=nobody).returncode == 2
+    assert "near it: weft rm\n" in run("delete", "tides", env=nobody).stderr
+
+
+def test_a_file_in_the_place_of_a_command_is_not_sent_to_a_model(tmp_path: Path) -> None:
+    """What can be done with it is said, and nothing is stored."""
+    (tmp_path / "session.jsonl").write_text("{}")
+
+    file, folder = run(str(tmp_path / "session.jsonl")), run(f"{tmp_path}/")
+
+    assert (file.returncode, folder.returncode) == (2, 2)
+    assert "session.jsonl is a file, no command\n" in file.stderr
+    assert f"weft import {tmp_path / 'session.jsonl'}\n" in file.stderr
+    assert f"weft import {tmp_path}/\n" in folder.stderr
 
 
 def test_an_unknown_command_is_misuse() -> None:

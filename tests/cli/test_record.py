@@ -17,6 +17,8 @@ import pytest
 from tests.support.cli import program
 from tests.support.sim import running_simulator
 from weft.cli.record import lead
+from weft.cli.recording import ending
+from weft.trace import Tally
 
 AGENT = """
 import json, os, sys, urllib.request
@@ -154,7 +156,9 @@ def _post(url: str, body: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_proxy_for_one_target(tmp_path: Path, number: signal.Signals, status: int) -> None:
+def test_a_proxy_that_is_stopped_ends_in_time_and_says_what_it_recorded(
+    tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     """D-05: stopped by a signal, it ends in time with its status, and says what it recorded."""
     output = tmp_path / "t.jsonl.zst"
     with running_simulator() as sim, _proxy("--target", sim.url, "-o", str(output)) as (running, url):
@@ -198,6 +202,7 @@ def test_what_cannot_be_done_is_said_in_a_line_or_two(tmp_path: Path, args: list
     assert ran.status == 1
     assert says in ran.err
     assert "Traceback" not in ran.err
+    assert "recorded" not in ran.err  # what never began has nothing to tell
 
 
 def test_a_proxy_in_a_terminal_shows_requests(tmp_path: Path) -> None:
@@ -230,6 +235,15 @@ def test_a_proxy_in_a_terminal_shows_requests(tmp_path: Path) -> None:
     os.close(ours)
     assert "200 POST /v1/messages " in shown
     assert "sk-query" not in shown
+
+
+def test_what_could_not_be_written_yet_is_told(tmp_path: Path) -> None:
+    """X-13, D-06: how many wait beside the recording, and that nothing need be done for them but to open it."""
+    said = ending(Tally(recorded=2, left=3), str(tmp_path / "t.jsonl"))
+
+    assert said.splitlines()[0].startswith("weft: recorded 2 exchanges; 3 more could not be written yet")
+    assert "weft view" in ending(Tally(left=3), "t.jsonl")
+    assert "weft view" not in ending(Tally(), "t.jsonl")
 
 
 def test_who_runs_it_in_their_own_process_hears_signals_as_before() -> None:

@@ -11,7 +11,7 @@ from tests.support.cli import Weft
 from weft.sim import Simulator
 from weft.threads import open_store
 
-DRAWN = "".join(Random(3).choices("abcdefghijkmnpqrstuvwxyz23456789", k=40))  # noqa: S311
+DRAWN = "".join(Random(3).choices("abcdefghijkmnpqrstuvwxyz23456789", k=40))
 KEY = f"sk-ant-api03-{DRAWN}"
 
 

@@ -286,16 +286,25 @@ def test_stats_counts_what_is_kept(weft: Weft, thread: dict[str, str], tmp_path:
 def test_d07_a_read_only_store_can_be_read_and_says_why_not_written(
     weft: Weft, thread: dict[str, str], tmp_path: Path
 ) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may write anywhere")
+    """D-07: one line, no traceback, and nothing changed. Root may write anywhere, unless it gives that up."""
     assert thread
     home = tmp_path / "home"
-    home.chmod(0o500)
+    before = weft("log", "t", "--json").json
+    humble = ("setpriv", "--bounding-set", "-dac_override") if os.geteuid() == 0 else ()
+    kept = [home, *home.rglob("*")]
+    modes = [path.stat().st_mode for path in kept]
+    for path, mode in zip(kept, modes, strict=True):
+        path.chmod(mode & ~0o222)
     try:
-        assert weft("log", "t").status == 0
-        assert weft("add", "x", ok=False).status == 1
+        read, refused = program("log", "t", "--json", under=humble), program("add", "x", under=humble)
     finally:
-        home.chmod(0o700)
+        for path, mode in zip(kept, modes, strict=True):
+            path.chmod(mode)
+
+    assert (read.status, read.json) == (0, before)
+    assert (refused.status, refused.out, len(refused.err.splitlines())) == (1, "", 1), refused.err
+    assert "Traceback" not in refused.err
+    assert weft("log", "t", "--json").json == before
 
 
 # -- PostgreSQL --------------------------------------------------------------------------------------------------------

@@ -57,11 +57,11 @@ def test_plain_drawings_are_ascii_and_coloured_ones_say_the_same(nodes: list[Tre
     assert coloured == [drawing for drawing, _ in draw(nodes, coloured=False)]
 
 
-def test_a_fork_a_join_and_a_diamond() -> None:
+def test_a_fork_a_join_and_a_diamond_are_drawn() -> None:
     assert pictures(("x", "ab"), ("a", "r"), ("b", "r"), ("r", "")) == ["●", "├─╮", "● │", "│ ●", "├─╯", "●"]
 
 
-def test_three_at_once() -> None:
+def test_three_parents_are_drawn_at_once() -> None:
     assert pictures(("x", "abc"), ("a", ""), ("b", ""), ("c", "")) == ["●", "├─┬─╮", "● │ │", "  ● │", "    ●"]
 
 

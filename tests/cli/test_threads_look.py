@@ -273,6 +273,26 @@ def test_show_gives_calls_thinking_pictures_and_usage(weft: Weft, tmp_path: Path
     assert "kilo-1" in weft("threads").out
 
 
+def test_show_thread_is_a_conversation_to_be_read_from_its_beginning(weft: Weft, harbour: dict[str, str]) -> None:
+    lines = weft("show", "--thread", "tides").lines
+
+    roles = [line.split()[1] for line in lines if line.startswith("03")]
+    assert roles == [record["role"] for record in reversed(weft("log", "tides", "-n", "0", "--json").json)]
+    assert [record["id"] for record in weft("show", "--thread", "tides", "--json").json][-1] == harbour["low"]
+    assert weft("show", "--thread", "--raw", "tides", ok=False).status == 2
+
+
+def test_show_tells_when_something_was_said_that_was_brought_in_later(weft: Weft, tmp_path: Path) -> None:
+    """The id of a turn has the time it was stored at; what was said in March was said in March."""
+    said = {"role": "user", "parts": [{"type": "text", "text": "When?"}], "timestamp": "2026-03-01T12:00:00+00:00"}
+    (tmp_path / "t.weft").write_text('{"weft":1}\n' + json.dumps({"id": "a", "message": said}) + '\n{"end":{}}\n')
+    weft("import", str(tmp_path / "t.weft"))
+
+    assert "said          2026-03-01 " in weft("show", "t").out
+    assert "user  2026-03-01 " in weft("show", "t", "--thread").out
+    assert "  2026-03-01 " in weft("threads").lines[1]
+
+
 def test_show_json_is_the_turn_with_its_neighbours(weft: Weft, harbour: dict[str, str]) -> None:
     record = weft("show", harbour["answer"], "--json").json
 
@@ -364,6 +384,20 @@ def test_threads_lists_ends_with_title_turns_and_size(weft: Weft, harbour: dict[
     lines = weft("threads").lines
     assert lines[0].split() == ["end", "last", "turn", "title", "turns", "size", "models"]
     assert "(neap) When is high water?" in lines[2]
+
+
+def test_threads_are_a_line_each_however_narrow_the_terminal(weft: Weft, harbour: dict[str, str]) -> None:
+    """Names and titles are cut, sizes and models left out; a line that goes on below itself is no table any more."""
+    assert harbour
+    weft("add", "When is " + "high water? " * 20, "-b", "9f1c2a52-0000-4000-8000-000000000001")
+    weft("bookmark", "set", "a-second-name-for-it", "9f1c2a52-0000-4000-8000-000000000001")
+    for columns in (60, 80, 140):
+        _, shown = in_terminal("threads", columns=columns)
+        lines = shown.splitlines()
+        assert (len(lines), max(map(len, lines)) <= columns) == (4, True)
+        assert ("size" in lines[0]) == (columns == 140)
+        names = in_terminal("bookmark", columns=columns)[1].splitlines()
+        assert (len(names), "9f1c2a52-0000-4000-8000-000000000001" in "".join(names)) == (5, True)
 
 
 def test_threads_come_in_pages(weft: Weft, harbour: dict[str, str]) -> None:
@@ -568,3 +602,13 @@ def test_options_cache_and_nothing_at_all_are_shown(weft: Weft) -> None:
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2 * 10**12, "2.0 TB")])
 def test_sizes_are_said_as_people_say_them(size: int, text: str) -> None:
     assert size_text(size) == text
+
+
+def test_a_thread_is_walked_where_nothing_else_is_asked(weft: Weft, harbour: dict[str, str]) -> None:
+    """T-40 and section 7: `ctx` alone is the raw walk, newest first, from the newest turn or from those named."""
+    del harbour
+
+    assert weft("ctx").json == weft("ctx", "walk").json == weft("ctx", "neap").json
+    assert weft("ctx", "tides").json == weft("ctx", "walk", "tides").json != weft("ctx").json
+    assert len(weft("ctx", "tides", "neap").json) == 5
+    assert weft("ctx", "nowhere", ok=False).err.startswith('weft: no bookmark or turn called "nowhere"')

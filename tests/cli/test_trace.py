@@ -80,6 +80,17 @@ def test_bad_lines_are_told_and_the_rest_is_imported(weft: Weft, recorded: Path)
     assert ran.out.startswith("4 requests, ")
 
 
+def test_a_file_that_is_no_trace_is_told_of_in_a_few_lines(weft: Weft, tmp_path: Path) -> None:
+    """C-04: the first lines that cannot be read, and how many more there are."""
+    path = tmp_path / "noise.jsonl"
+    path.write_bytes(b"\xff noise\n" * 500)
+
+    ran = weft("trace", "ls", str(path))
+
+    assert len(ran.err.splitlines()) == 12
+    assert "490 more lines" in ran.err
+
+
 def test_recorded_requests_can_be_searched(weft: Weft, recorded: Path) -> None:
     weft("import", str(recorded))
 
@@ -163,8 +174,26 @@ def test_requests_are_listed_as_a_tree(weft: Weft, recorded: Path) -> None:
     assert (listed[1]["cost"] or 0) > 0
     assert ["dddd44" in drawn.lines[0], "timed out" in drawn.lines[0]] == [True, True]
     assert "├─╯" in drawn.out
+    assert [mark for line in drawn.lines for mark in line if mark in "○●"] == ["○", "●", "●", "○"]
     assert len(plain.lines) == 2
     assert "2 older requests" in plain.err
+
+
+def test_requests_of_one_id_are_listed_each_by_itself(weft: Weft, tmp_path: Path) -> None:
+    """G-11: ids in records are anybody's text, and may be there twice; a parent is the latest one before."""
+    said = [USER]
+    records = []
+    for number in range(3):
+        records.append({**openai_record(number, list(said), f"{number} m"), "id": "same"})
+        said += [{"role": "assistant", "content": f"{number} m"}, {"role": "user", "content": f"And at pier {number}?"}]
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line in as_lines(records)))
+
+    drawn = weft("trace", "ls", str(path))
+
+    assert [line.rpartition("  ")[2] for line in drawn.lines] == ["And at pier 1?", "And at pier 0?", "How deep?"]
+    assert [line[0] for line in drawn.lines] == ["●", "●", "○"]
+    assert weft("trace", "ls", str(path), "--json").json[0]["gist"] == "How deep?"
 
 
 def test_one_request_is_shown_with_what_is_new_in_it(weft: Weft, recorded: Path) -> None:
@@ -260,6 +289,7 @@ def test_sessions_of_the_store_are_looked_into_and_removed(weft: Weft, recorded:
         (["trace", "stats", "nosuchsession"], 5, "nothing is recorded"),
         (["tail", "nosuchsession", "--no-follow"], 5, "nothing is recorded"),
         (["tail", "/nowhere/t.jsonl"], 2, "there is no folder"),
+        (["tail", "./nothing-here.jsonl", "--no-follow"], 1, "no such file: ./nothing-here.jsonl"),
         (["replay", "nothing"], 5, "no recorded request"),
         (["serve-replay", "missing.jsonl"], 1, "no such file"),
     ],

@@ -64,9 +64,9 @@ def weft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return run
 
 
-def program(*args: str, stdin: bytes = b"", env: dict[str, str] | None = None) -> Ran:
-    """Run a command line as a real program, its output in pipes."""
-    command = [sys.executable, "-m", "weft.cli", *args]
+def program(*args: str, stdin: bytes = b"", env: dict[str, str] | None = None, under: Sequence[str] = ()) -> Ran:
+    """Run a command line as a real program, its output in pipes; `under` is a program that starts it."""
+    command = [*under, sys.executable, "-m", "weft.cli", *args]
     given = {**os.environ, **(env or {})}
     result = subprocess.run(command, input=stdin, capture_output=True, env=given, check=False)
     return Ran(result.returncode, result.stdout.decode(), result.stderr.decode())

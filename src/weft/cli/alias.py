@@ -8,6 +8,7 @@ import click
 
 from weft.cli.calling import change_pointers, registry_of
 from weft.cli.completing import models
+from weft.cli.helping import Listing
 from weft.cli.render import json_text, note, table, visible
 from weft.cli.storing import as_json, with_store
 from weft.errors import UsageError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["alias"]
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Listing, invoke_without_command=True)
 @as_json
 @click.pass_context
 def alias(ctx: click.Context, *, as_json: bool) -> None:

@@ -13,10 +13,12 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from weft.cli.helping import CHAPTERS, write_commands
 from weft.cli.render import visible
 from weft.errors import PlanValidationError, ProviderError, TurnNotFoundError, UnknownBookmarkError, WeftError
 from weft.version import __version__
@@ -24,7 +26,7 @@ from weft.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["COMMANDS", "Session", "run", "weft"]
+__all__ = ["COMMANDS", "LOSSY", "Session", "run", "weft"]
 
 COMMANDS: Mapping[str, str] = {
     "add": "weft.cli.add:add",
@@ -66,7 +68,7 @@ COMMANDS: Mapping[str, str] = {
     "rm": "weft.cli.remove:rm",
     "scan-secrets": "weft.cli.secrets:scan_secrets",
     "search": "weft.cli.search:search",
-    "serve-replay": "weft.cli.replay:serve_replay",
+    "serve-replay": "weft.cli.servereplay:serve_replay",
     "show": "weft.cli.show:show",
     "sim": "weft.cli.sim:sim",
     "stats": "weft.cli.care:stats",
@@ -78,7 +80,24 @@ COMMANDS: Mapping[str, str] = {
 }
 # Second names, which help does not list again.
 ALIASES: Mapping[str, str] = {"context": "ctx"}
+# What other programs call it: nobody should be asked what `ls` is, either.
+ELSEWHERE: Mapping[str, str] = {
+    "cat": "show",
+    "delete": "rm",
+    "history": "log",
+    "list": "threads",
+    "login": "keys",
+    "ls": "threads",
+    "remove": "rm",
+    "serve": "view",
+    "status": "stats",
+    "ui": "view",
+    "web": "view",
+}
+# Words that look like a command with a slip in them and begin questions; `weft what is a weft` is one.
+QUESTIONS = frozenset({"explain", "is", "state", "what", "when", "where", "who", "why"})
 
+_LONGEST_NAME = 255  # of a file, in most file systems; a longer word is a question
 MISUSE = 2
 LOSSY = 3  # something would be lost, and --strict forbids it
 REFUSED = 4  # the provider said no
@@ -98,13 +117,18 @@ class LateGroup(click.Group):
     """A group that imports a command's module when that command is named; what names none is a question."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words = _with_ask(args)
+        words = _with_ask(_without_help(args))
+        if not ctx.resilient_parsing:
+            _refuse_file(args)
         if not ctx.resilient_parsing and not [word for word in words if word != "--debug"] and _is_fed():
             words.append("ask")  # echo "Why?" | weft
         return super().parse_args(ctx, words)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_commands(self, ctx, formatter, CHAPTERS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         place = COMMANDS.get(ALIASES.get(cmd_name, cmd_name))
@@ -123,10 +147,38 @@ def _with_ask(args: Sequence[str]) -> list[str]:
         if word == "--debug":
             continue
         is_ours = word in COMMANDS or word in ALIASES or word in ("-h", "--help", "--version")
-        if is_ours or _looks_mistyped(word):
+        is_sentence = word in QUESTIONS and any(not each.startswith("-") for each in args[at + 1 : at + 2])
+        if is_ours or (not is_sentence and _looks_mistyped(word)):
             break
         return [*args[:at], "ask", *args[at:]]
     return list(args)
+
+
+def _without_help(args: Sequence[str]) -> list[str]:
+    """Take `weft help convert` for `weft convert --help`; `weft help me` is a question."""
+    at = next((at for at, word in enumerate(args) if word != "--debug"), len(args))
+    rest = args[at + 1 :]
+    if args[at : at + 1] != ["help"] or (rest and rest[0] not in COMMANDS and rest[0] not in ALIASES):
+        return list(args)
+    return [*args[:at], *rest, "--help"]
+
+
+def _refuse_file(args: Sequence[str]) -> None:
+    """Say what can be done with a file that stands where a command or a question should."""
+    word = args[-1] if args else ""
+    place = Path(word)
+    is_name = ("." in word or "/" in word) and len(word) <= _LONGEST_NAME
+    if not is_name or any(each != "--debug" for each in args[:-1]) or not place.exists():
+        return
+    if place.is_dir():
+        raise click.UsageError(f"{word} is a folder, no command\n  keep the conversations in it: weft import {word}")
+    raise click.UsageError(
+        f"{word} is a file, no command\n"
+        f"  write it in another format: weft convert {word} --to markdown\n"
+        f"  keep it and go on from it: weft import {word}\n"
+        f"  look into a recording: weft view {word}\n"
+        f'  ask about it: weft ask -a {word} "…"'
+    )
 
 
 def _is_fed() -> bool:
@@ -141,9 +193,13 @@ def _looks_mistyped(word: str) -> bool:
     """Tell a command with a slip in it from a question: nobody should be asked what `lgo` is."""
     if word.startswith("-") or not word.isidentifier() or not word.islower():
         return False
+    return word in ELSEWHERE or bool(_near(word))
+
+
+def _near(word: str) -> list[str]:
     from difflib import get_close_matches
 
-    return bool(get_close_matches(word, COMMANDS, 1, 0.65))
+    return [ELSEWHERE[word]] if word in ELSEWHERE else get_close_matches(word, COMMANDS, 3, 0.65)
 
 
 def _switch_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -162,7 +218,10 @@ def _switch_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 )
 @click.version_option(__version__, prog_name="weft", message="%(prog)s %(version)s")
 def weft() -> None:
-    """Keep conversations with language models as data: pandoc, git and wireshark for LLM conversations."""
+    """Keep conversations with language models as data: pandoc, git and wireshark for LLM conversations.
+
+    `weft "Why?"` asks a model; `weft help COMMAND` tells all about a command.
+    """
 
 
 def run(args: Sequence[str]) -> int:
@@ -208,8 +267,11 @@ def _explain(error: Exception) -> tuple[str, int]:
             return str(error), 1
         case click.NoSuchCommand():
             page = error.ctx.command_path if error.ctx else "weft"
-            asked = f"\n  to ask a model this: weft ask {error.command_name!r}" if page == "weft" else ""
-            return f"{error.format_message()}\n  see: {page} --help{asked}", MISUSE
+            if page != "weft":
+                return f"{error.format_message()}\n  see: {page} --help", MISUSE
+            near = "".join(f"\n  near it: weft {name}" for name in _near(error.command_name))
+            asked = f"\n  to ask a model this: weft ask {error.command_name!r}"
+            return f"{error.format_message()}{near}\n  see: weft --help{asked}", MISUSE
         case click.UsageError():
             page = error.ctx.command_path if error.ctx else "weft"
             return f"{error.format_message()}\n  see: {page} --help", MISUSE

@@ -15,17 +15,17 @@ from weft.cli.asking import (
     How,
     asking_options,
     attachments,
-    conclude,
     default_model,
     guarded,
-    kept,
     new_chat,
     take_up,
 )
 from weft.cli.calling import run_async
-from weft.cli.completing import bookmarks, models
+from weft.cli.completing import bookmarks, files, models
+from weft.cli.concluding import conclude, kept
+from weft.cli.newturn import bookmark_options, content_options, continuing_options, given_text, onward_options
 from weft.cli.render import json_text, note
-from weft.cli.storing import name_of, names_of, piped_input, redact_option, redacted, with_store
+from weft.cli.storing import name_of, names_of, redact_option, redacted, with_store
 from weft.errors import UsageError, WeftError
 
 if TYPE_CHECKING:
@@ -39,15 +39,7 @@ __all__ = ["ask", "call"]
 
 @click.command()
 @click.argument("prompt", nargs=-1)
-@click.option(
-    "-c",
-    "--continues",
-    multiple=True,
-    metavar="HEADISH",
-    help="The turn to continue; may be repeated.",
-    shell_complete=bookmarks,
-)
-@click.option("-r", "--respond", is_flag=True, help="Continue the newest turn of the store.")
+@continuing_options
 @click.option(
     "-p",
     "--provider-ptr",
@@ -59,25 +51,21 @@ __all__ = ["ask", "call"]
     "-m",
     "--model",
     metavar="PROVIDER/MODEL",
-    help="Who answers from here on, by name; or a pointer.",
+    help="Who answers from here on, by name; or a pointer. Else WEFT_MODEL.",
     shell_complete=models,
 )
-@click.option(
-    "-b",
-    "--bookmark",
-    metavar="NAME",
-    help="A name for the thread; else that of the turn it continues.",
-    shell_complete=bookmarks,
-)
-@click.option("--move-bookmark", is_flag=True, help="Take NAME along even if it is on another branch.")
+@bookmark_options("A name for the thread; else that of the turn it continues.")
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before the question.")
-@click.option("-a", "--attach", multiple=True, metavar="FILE", help="A file to go with it; - for stdin; repeatable.")
-@click.option("--servers", metavar="NAMES", help="Tool servers from here on, with commas between.")
-@click.option("--no-servers", is_flag=True, help="No tool servers from here on.")
-@click.option("--search/--no-search", default=None, help="Whether the provider may search from here on.")
-@click.option("--tool-mode", metavar="MODE", help="How tools are chosen from here on: auto, none, any.")
-@click.option("--cache", is_flag=True, help="Flag the question for the provider's cache.")
-@click.option("-j", "--json-content", "is_json", is_flag=True, help="The prompt is JSON: a block or a list of blocks.")
+@click.option(
+    "-a",
+    "--attach",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=files,
+    help="A file to go with it; - for stdin; repeatable.",
+)
+@onward_options
+@content_options(turn="question", text="prompt")
 @redact_option
 @asking_options
 @with_store(reads=False)
@@ -94,41 +82,31 @@ def ask(
     move_bookmark: bool,
     system: str | None,
     attach: tuple[str, ...],
-    servers: str | None,
-    no_servers: bool,
+    is_json: bool,
     redact: bool,
-    **rest: Any,
+    **onward: Any,
 ) -> int:
     """Ask a model, and print its answer; `weft "prompt"` is the same.
 
     What is piped in comes before PROMPT. The answer goes to stdout; thinking, tools and notes to stderr. Everything is
     kept: go on with -c, branch by continuing an older turn, switch provider with -m at any point.
     """
-    if servers is not None and no_servers:
-        raise click.UsageError("give --servers or --no-servers, not both")
     if provider_ptr is not None and model is not None:
         raise click.UsageError("give -p or -m, not both")
-    listed = None if servers is None else [name.strip() for name in servers.split(",") if name.strip()]
     how.schema  # noqa: B018  # a file that cannot be read is said before anything is stored
     text = _prompt(prompt, is_attached="-" in attach)
     if redact:
         text, system = redacted(text), None if system is None else redacted(system)
     take_up(store)
-    parents = names_of(store, continues)
-    if respond:
-        latest = store.latest()
-        if latest is None:
-            raise UsageError("there is nothing to respond to: the store has no turns yet")
-        parents.append(latest.id)
+    parents = _parents(store, continues, respond=respond)
     named = model or provider_ptr or (None if parents else default_model())
     files = attachments(attach, redact=redact)
-    options = {"provider_ptr": named, "servers": [] if no_servers else listed, **rest}
+    options = {"provider_ptr": named, **onward}
     if how.dry_run:
-        return _show(store, how, _context(store, parents, system, files, text, options))
+        return _show(store, how, _context(store, parents, system, files, text, options, is_json=is_json))
     if system is not None:
         parents = [store.add_turn(system, role="system", continues=parents).id]
     documents = [store.add(file).id for file in files]
-    is_json = options.pop("is_json")
     question = store.add_turn(
         text,
         continues=[*documents, *parents],  # the thread last: it is the one whose bookmark is carried on
@@ -141,6 +119,16 @@ def ask(
         return _answer(store, question.id, how)
     except WeftError as error:
         raise kept(error, question.id) from error.__cause__
+
+
+def _parents(store: Store, continues: Sequence[str], *, respond: bool) -> list[str]:
+    parents = names_of(store, continues)
+    if respond:
+        latest = store.latest()
+        if latest is None:
+            raise UsageError('there is nothing to respond to: the store has no turns yet\n  ask something: weft "…"')
+        parents.append(latest.id)
+    return parents
 
 
 @click.command()
@@ -200,10 +188,8 @@ def _answer(store: Store, turn_id: str, how: How, model: str | None = None) -> i
 
 
 def _prompt(words: Sequence[str], *, is_attached: bool) -> str:
-    piped = None if is_attached else piped_input(needed=not words)
-    pieces = [piece for piece in (None if piped is None else piped.removesuffix("\n"), " ".join(words)) if piece]
-    if pieces:
-        return "\n".join(pieces)
+    if text := given_text(words, reads_pipe=not is_attached):
+        return text
     if sys.stdin is not None and sys.stdin.isatty():
         return str(click.prompt("ask", err=True))
     raise UsageError('there is nothing to ask\n  say it: weft "When is high water?"\n  or pipe it in')
@@ -236,6 +222,8 @@ def _context(
     files: Sequence[Addition],
     text: str,
     given: dict[str, Any],
+    *,
+    is_json: bool,
 ) -> dict[str, Any]:
     """Put a thread together as it would be with a question that is not stored."""
     from weft.jsontext import loads
@@ -246,7 +234,7 @@ def _context(
     if system is not None:
         messages.append({"role": "system", "content": [{"type": "text", "text": system}]})
     messages += [{"role": "user", "content": [_document(file)]} for file in files]
-    content = loads(text) if given["is_json"] else [{"type": "text", "text": text}]
+    content = loads(text) if is_json else [{"type": "text", "text": text}]
     question = {"role": "user", "content": content if isinstance(content, list) else [content]}
     messages.append({**question, "cache": True} if given["cache"] else question)
     names = ("provider_ptr", "servers", "search", "tool_mode")

@@ -1,11 +1,13 @@
 """What commands that ask have in common: their options, a question to store, and a call that can be stopped.
 
-Here the environment, the terminal and signals come in; the loop itself is `weft.chat`.
+Here the environment, the terminal and signals come in; the loop itself is `weft.chat`. How it ended is told by
+`concluding`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import sys
@@ -23,18 +25,16 @@ import click
 
 from weft import config
 from weft.cli.calling import new_client, registry_of
-from weft.cli.render import json_text, note, visible
+from weft.cli.completing import files
+from weft.cli.render import note
 from weft.cli.storing import redacted
-from weft.errors import UsageError, WeftError
+from weft.errors import UsageError
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from weft.canon import Usage
-    from weft.chat import Chat, Outcome
+    from weft.chat import Chat
     from weft.cli.answering import Printer
     from weft.client import Target
-    from weft.providers import Spent
     from weft.threads import Addition, Store, Turn
 
 __all__ = [
@@ -44,10 +44,8 @@ __all__ = [
     "How",
     "asking_options",
     "attachments",
-    "conclude",
     "default_model",
     "guarded",
-    "kept",
     "new_chat",
     "read_schema",
     "take_up",
@@ -57,25 +55,23 @@ _T = TypeVar("_T")
 _Command = Callable[..., Any]
 
 LOSSY = 3
-REFUSED = 4
 TERMINATED = 143  # what shells give for a program ended by `kill`
-_STATUS = {"": 0, "no": 0, "refused": 1, "limit": 1, "unfinished": REFUSED}
 
 
 @dataclass(frozen=True, slots=True)
 class How:
     """How an answer is asked for and shown."""
 
-    schema_file: Path | None
-    no_stream: bool
-    dry_run: bool
-    strict: bool
-    yolo: bool
-    raw: bool
-    quiet: bool
-    as_json: bool
-    plain: bool
-    usage: bool
+    schema_file: Path | None = None
+    no_stream: bool = False
+    dry_run: bool = False
+    strict: bool = False
+    yolo: bool = False
+    raw: bool = False
+    quiet: bool = False
+    as_json: bool = False
+    plain: bool = False
+    usage: bool = False
 
     @property
     def shows_usage(self) -> bool:
@@ -91,18 +87,18 @@ class How:
 def asking_options(function: _Command) -> _Command:
     """Give a command the options about the call and its answer, as one `how`."""
 
+    @functools.wraps(function)
     def command(**given: Any) -> Any:
         how = How(**{name: given.pop(name) for name in How.__dataclass_fields__})
         return function(how=how, **given)
 
-    command.__name__, command.__doc__ = function.__name__, function.__doc__
-    command.__dict__.update(function.__dict__)
     options = [
         click.option(
             "--schema",
             "schema_file",
             type=click.Path(path_type=Path),
             metavar="FILE",
+            shell_complete=files,
             help="A JSON Schema the answer is to follow.",
         ),
         click.option("--no-stream", is_flag=True, help="Wait for the whole answer."),
@@ -273,96 +269,3 @@ async def guarded(work: Coroutine[Any, Any, _T], asked: Asked) -> _T | None:
         with suppress(NotImplementedError, RuntimeError, ValueError):
             for one in signals:
                 loop.remove_signal_handler(one)
-
-
-# -- after -----------------------------------------------------------------------------------------------------
-
-
-def conclude(outcome: Outcome, how: How, asked: Asked) -> int:
-    """Say how a question ended and what it took, and give the exit status."""
-    turn = outcome.turn
-    spent = _spent(asked) if how.shows_usage else None
-    if how.as_json:
-        said = {**turn.to_dict(), "content": turn.content, "text": _text(turn)}
-        stopped = {"stopped": outcome.stopped, "why": outcome.why} if outcome.stopped else {}
-        click.echo(json_text({**said, **stopped, **_account(spent)}))
-    elif spent is not None:
-        click.echo(click.style(_spent_text(spent), dim=True), err=True)
-    message = turn.meta.get("message")
-    reason = message.get("stop_reason") if isinstance(message, dict) else None
-    match outcome.stopped:
-        case "unfinished":
-            _tell(f'{outcome.why}\n  what arrived is kept; go on: weft ask -c {turn.id} "Go on."')
-        case "refused":
-            _tell(f"{outcome.why}\n  approve in a terminal: weft call {_before(turn)}; approve all: --yolo")
-        case "limit":
-            _tell(f"{outcome.why}\n  go on: weft call {turn.id}")
-        case "no":
-            _tell(f'stopped: {outcome.why}\n  go on: weft call {turn.id}, or weft ask -c {turn.id} "…"')
-        case _ if reason == "max_tokens" and not how.quiet:
-            note(f'the answer is cut: it reached the most tokens it may have; go on: weft ask -c {turn.id} "Go on."')
-        case _ if how.schema_file is not None and not how.quiet:
-            _check_json(turn)
-    return _STATUS[outcome.stopped]
-
-
-def _spent(asked: Asked) -> Spent | None:
-    """Sum up what the calls of a question took, at today's prices; a call is told of once."""
-    from functools import reduce
-    from operator import add
-
-    from weft.providers import spent_on
-
-    now = datetime.now(UTC)
-    took, asked.took = asked.took, []
-    each = [
-        spent_on(target.provider.name, target.model, usage, at=now, dialect=target.provider.dialect)
-        for target, usage in took
-    ]
-    return reduce(add, each) if each else None
-
-
-def _spent_text(spent: Spent) -> str:
-    cached = f" ({spent.cached_tokens:,} cached)" if spent.cached_tokens else ""
-    cost = "" if spent.cost is None else f", ${_dollars(spent.cost)}"
-    return f"{spent.input_tokens:,} tokens in{cached}, {spent.output_tokens:,} out{cost}"
-
-
-def _dollars(cost: Decimal) -> str:
-    """Give an amount with as many places as it needs to be seen: 1.25, 0.0042, 0.000017."""
-    places = 2 if cost >= 1 or not cost else 1 - cost.adjusted()
-    return f"{cost:.{places}f}"
-
-
-def _account(spent: Spent | None) -> dict[str, Any]:
-    if spent is None:
-        return {}
-    counts = {name: getattr(spent, name) for name in ("input_tokens", "cached_tokens", "output_tokens")}
-    return {"usage": counts, "cost_usd": None if spent.cost is None else float(spent.cost)}
-
-
-def _before(turn: Turn) -> str:
-    return str((turn.meta.get("continues") or [turn.id])[0])
-
-
-def _check_json(turn: Turn) -> None:
-    from weft.jsontext import loads
-
-    try:
-        loads(_text(turn))
-    except ValueError:
-        note("warning: the answer is not JSON, although a schema was given")
-
-
-def _text(turn: Turn) -> str:
-    return "".join(block["text"] for block in turn.content if block.get("type") == "text" and "text" in block)
-
-
-def _tell(message: str) -> None:
-    click.echo(f"weft: {visible(message)}", err=True)
-
-
-def kept(error: WeftError, question_id: str) -> WeftError:
-    """Add to an error where the question is."""
-    error.args = (f"{error}\n  the question is kept; ask again: weft call {question_id}",)
-    return error

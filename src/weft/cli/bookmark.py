@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from weft.cli.completing import bookmarks
-from weft.cli.render import cut, id_text, json_text, note, room, table, visible, width_of
-from weft.cli.storing import as_json, name_of, with_store
+from weft.cli.helping import Listing
+from weft.cli.render import cut, id_text, json_text, note, room, table, terminal_width, visible, width_of
+from weft.cli.storing import as_json, name_of, store_option, with_store
 
 if TYPE_CHECKING:
     from weft.threads import Store
 
 __all__ = ["bookmark", "branch"]
 
+_WORDS = 16  # columns below which a narrow terminal does without a turn's words; names are never cut here
 
-@click.group(invoke_without_command=True)
+
+@click.group(cls=Listing, invoke_without_command=True)
 @as_json
-@click.option("--store", "address", metavar="URL|PATH", help="The store; else WEFT_STORE, else WEFT_HOME.")
+@store_option
 @click.pass_context
 def bookmark(ctx: click.Context, *, as_json: bool, address: str | None) -> None:
     """List bookmarks, or set, move, rename and delete them.
@@ -53,17 +57,19 @@ def _list(store: Store, *, as_json: bool) -> None:
     gists = {entry.id: entry.gist for entry in entries_of(store, ids)}
     length = short_length(store, ids)
     longest = max(width_of(row.name) for row in rows)
-    space = room(longest + length + 13)
+    taken = longest + length + 13
+    has_words = not sys.stdout.isatty() or terminal_width() - taken >= _WORDS
     cells = [
         (
             click.style(visible(row.name), fg="bright_green", bold=True),
             id_text(row.id, length),
             f"{row.depth:,}",
-            cut(gists.get(row.id, ""), space),
+            *([cut(gists.get(row.id, ""), room(taken))] if has_words else []),
         )
         for row in rows
     ]
-    click.echo("\n".join(table(("bookmark", "turn", "turns", "last words"), cells, right=frozenset({2}))))
+    header = ("bookmark", "turn", "turns", "last words")[: len(cells[0])]
+    click.echo("\n".join(table(header, cells, right=frozenset({2}))))
 
 
 @bookmark.command("set")
@@ -104,7 +110,7 @@ def _target(store: Store, headish: str | None) -> str:
         return name_of(store, headish)
     latest = store.latest()
     if latest is None:
-        raise UsageError("the store has no turns yet, so there is nothing to put a name on")
+        raise UsageError('the store has no turns yet, so there is nothing to put a name on\n  ask something: weft "…"')
     return latest.id
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from weft.cli.render import counted, json_text, note, room, size_text, visible
-from weft.cli.storing import as_json, with_store
+from weft.cli.storing import as_json, store_option, with_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def stats(*, store: Store, as_json: bool) -> None:
 
 @click.command()
 @as_json
-@click.option("--store", "address", metavar="URL|PATH", help="The store; else WEFT_STORE, else WEFT_HOME.")
+@store_option
 def doctor(*, address: str | None, as_json: bool) -> int:
     """Look at the store and what it stands on.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from weft.cli.completing import bookmarks
+from weft.cli.newturn import bookmark_options
 from weft.cli.render import json_text, note
 from weft.cli.storing import as_json, name_of, names_of, piped_input, with_store
 
@@ -155,14 +156,7 @@ def drop(*, store: Store, headish: str, end: str | None, bookmark: str | None, a
 @click.command()
 @click.argument("headishes", metavar="A B...", nargs=-1, required=True, shell_complete=bookmarks)
 @click.option("-t", "--text", help="What the joining turn says; without it, nothing.")
-@click.option(
-    "-b",
-    "--bookmark",
-    metavar="NAME",
-    help="A name for the joined thread; else that of the last one.",
-    shell_complete=bookmarks,
-)
-@click.option("--move-bookmark", is_flag=True, help="Take NAME along even if it is on another branch.")
+@bookmark_options("A name for the joined thread; else that of the last one.")
 @as_json
 @with_store(reads=False)
 def merge(

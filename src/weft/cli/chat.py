@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft import config
-from weft.cli.asking import Asked, How, conclude, default_model, guarded, new_chat, take_up
+from weft.cli.asking import Asked, How, default_model, guarded, new_chat, take_up
 from weft.cli.completing import bookmarks, models
+from weft.cli.concluding import conclude
+from weft.cli.newturn import server_names
 from weft.cli.render import note, visible
 from weft.cli.storing import name_of, redact_option, redacted, with_store
 from weft.errors import UsageError, WeftError
@@ -30,10 +32,12 @@ __all__ = ["chat"]
 HELP = """\
 /branch NAME   go on under a new name, from here
 /undo          go back to before the last question
-/edit [TEXT]   ask the last question again in other words; without TEXT, in an editor
+/edit [TEXT]   ask the last question again in other words; without TEXT, in
+               an editor
 /model NAME    have another model answer: provider/model, or a pointer
 /quit          leave; so does ctrl-d
-A line that ends in \\ goes on in the next; between two lines of \"\"\" a text may have many."""
+A line that ends in \\ goes on in the next; between two lines of \"\"\" a text
+may have many."""
 MARKS = '"""'
 
 
@@ -70,7 +74,7 @@ def chat(
     """
     from weft.cli.answering import Printer
 
-    how = How(None, False, False, False, yolo, False, quiet, False, plain, usage)
+    how = How(yolo=yolo, quiet=quiet, plain=plain, usage=usage)
     take_up(store)
     head = None if continues is None else store.find(name_of(store, continues))
     talk = _Talk(store, how, Printer(quiet=quiet, plain=plain), head, servers, redact=redact, **rest)
@@ -98,15 +102,19 @@ class _Talk:
         self.store, self.how, self.printer, self.head = store, how, printer, head
         self.asked = Asked()
         self.chat = new_chat(store, how, printer, self.asked)
-        listed = None if servers is None else [name.strip() for name in servers.split(",") if name.strip()]
         first = model or (default_model() if head is None else None)
-        self.next: dict[str, Any] = {"provider_ptr": first, "servers": listed, "search": search, "bookmark": bookmark}
+        self.next: dict[str, Any] = {
+            "provider_ptr": first,
+            "servers": server_names(servers),
+            "search": search,
+            "bookmark": bookmark,
+        }
         self.safe = redacted if redact else str
         self.system = None if system is None else self.safe(system)
         self.status = 0
 
     def run(self, runner: asyncio.Runner) -> int:
-        watched = sys.stdin.isatty()
+        watched, began = sys.stdin.isatty(), self.head
         if watched:
             note("/help says what can be done; ctrl-d leaves")
         try:
@@ -124,6 +132,9 @@ class _Talk:
                     break
         finally:
             runner.run(self._close())
+        if watched and self.head is not None and self.head != began:
+            names = [row.name for row in self.store.bookmarks() if row.id == self.head]
+            note(f"go on with it: weft chat -c {names[0] if names else self.head}")
         return 0 if watched else self.status
 
     def _failed(self, error: WeftError) -> None:
@@ -180,7 +191,7 @@ class _Talk:
 
     def _branch(self, name: str) -> None:
         if self.head is None:
-            raise UsageError("there is nothing to branch from yet")
+            raise UsageError("there is nothing to branch from yet\n  ask something first")
         if not name:
             raise UsageError("a branch needs a name: /branch NAME")
         self.store.branch(name, self.head)
@@ -219,7 +230,7 @@ class _Talk:
         for turn in reversed(turns):
             if turn.role == "user" and not any(block.get("type") == "tool_result" for block in turn.content):
                 return turn
-        raise UsageError("there is no question yet")
+        raise UsageError("there is no question yet\n  ask something first")
 
     async def _close(self) -> None:
         await self.chat.close()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from weft.threads import Store
 
-__all__ = ["bookmarks", "models", "providers"]
+__all__ = ["bookmarks", "files", "formats_named", "models", "providers"]
 
 _Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
@@ -51,6 +51,22 @@ def providers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
         return [(name, "") for name in registry_of(store).table]
 
     return _offered(ctx, incomplete, found)
+
+
+def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Leave it to the shell: it knows the files."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="file")]
+
+
+def formats_named(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Offer the names of file formats."""
+    from click.shell_completion import CompletionItem
+
+    from weft.formats import formats
+
+    return [CompletionItem(each.name, help=each.about) for each in formats() if each.name.startswith(incomplete)]
 
 
 def _offered(

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import copyfileobj
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from weft.cli.completing import files, formats_named
+from weft.cli.output import is_stream, whole_file
 from weft.cli.render import counted, json_text, note, table, visible
 from weft.cli.storing import as_json
 
 if TYPE_CHECKING:
     from weft.formats import Format, Ledger, Sink, Source
 
-__all__ = ["convert", "file_name", "formats", "opened", "report_options", "target_of", "tell", "write_file"]
+__all__ = ["STDIO", "convert", "file_name", "formats", "opened", "report_options", "target_of", "tell", "write_file"]
 
 SPOOLED = 16 << 20  # bytes of an output that waits in memory until it is known to be whole
 STDIO = "-"
@@ -27,7 +30,7 @@ STDIO = "-"
 def report_options(function: Any) -> Any:
     """Give a command `--strict`, `--report` and `--json`."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+        click.option("--json", "as_json", is_flag=True, help="Print the report, and as JSON."),
         click.option("--report", "reports", is_flag=True, help="Tell what was kept, changed and lost, by place."),
         click.option("--strict", is_flag=True, help="Write nothing and exit 3 if anything would be lost or changed."),
     ):
@@ -36,15 +39,30 @@ def report_options(function: Any) -> Any:
 
 
 @click.command()
-@click.argument("given", metavar="[IN]", default=STDIO)
-@click.option("-o", "--output", metavar="OUT", default=STDIO, help="Where to; a folder gets a file each. Else stdout.")
-@click.option("--from", "of", metavar="FORMAT", help="What IN is; else its content tells, then its name.")
-@click.option("--to", metavar="FORMAT", help="What to write; else the name of OUT tells.")
+@click.argument("given", metavar="[IN]", nargs=-1, shell_complete=files)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    default=STDIO,
+    shell_complete=files,
+    help="Where to; a folder gets a file each. Else stdout.",
+)
+@click.option(
+    "--from",
+    "of",
+    metavar="FORMAT",
+    shell_complete=formats_named,
+    help="What IN is; else its content tells, then its name.",
+)
+@click.option("--to", metavar="FORMAT", shell_complete=formats_named, help="What to write; else the name of OUT tells.")
 @report_options
 def convert(
-    *, given: str, output: str, of: str | None, to: str | None, strict: bool, reports: bool, as_json: bool
+    *, given: tuple[str, ...], output: str, of: str | None, to: str | None, strict: bool, reports: bool, as_json: bool
 ) -> None:
     """Convert a conversation file into another format.
+
+    For example: weft convert session.jsonl -o session.md
 
     IN is a file, or - for stdin. Files larger than memory are fine. What OUT cannot hold is noted: --report tells it,
     --strict forbids it. `weft formats` lists what there is.
@@ -52,15 +70,37 @@ def convert(
     from weft.formats import Ledger, format_by_name, known_format
     from weft.formats import convert as run
 
+    if len(given) > 1:
+        raise click.UsageError(
+            f"one file at a time, and {given[1]} is one too many\n"
+            f"  to write into it: weft convert {given[0]} -o {given[1]}\n"
+            f"  to keep several in the store: weft import {' '.join(given[:3])}{' …' if len(given) > 3 else ''}"
+        )
     target = target_of(to, output)
     ledger = Ledger()
-    with opened(given) as source:
+    with opened(given[0] if given else STDIO) as source:
         found = known_format(source, format_by_name(of) if of else None)
-        if _is_folder(output):
-            _into_folder(source, found, target, Path(output), ledger, strict=strict)
-        else:
-            write_file(output, lambda sink: run(source, sink, target, of=found, ledger=ledger), ledger, strict=strict)
+        with _named(source, found, is_guessed=of is None):
+            if _is_folder(output):
+                _into_folder(source, found, target, Path(output), ledger, strict=strict)
+            else:
+                write_file(
+                    output, lambda sink: run(source, sink, target, of=found, ledger=ledger), ledger, strict=strict
+                )
     tell(ledger, found.name, target.name, reports=reports, as_json=as_json, to_stdout=output == STDIO, strict=strict)
+
+
+@contextmanager
+def _named(source: Source, found: Format, *, is_guessed: bool) -> Iterator[None]:
+    """Say of an error in a file which file it is and what it was read as: it may be something else."""
+    from weft.errors import CodecError
+
+    try:
+        yield
+    except CodecError as problem:
+        place = "" if source.name and str(problem).startswith(source.name) else f"{source.name or 'stdin'}: "
+        hint = f"\n  it was taken for {found.name}; if it is something else, say so: --from NAME (see: weft formats)"
+        raise CodecError(f"{place}{problem}{hint if is_guessed else ''}", where="") from problem
 
 
 def target_of(to: str | None, output: str) -> Format:
@@ -72,7 +112,11 @@ def target_of(to: str | None, output: str) -> Format:
         return format_by_name(to)
     found = None if output == STDIO or _is_folder(output) else guess_by_name(Path(output).name)
     if found is None:
-        raise UsageError("say what to write: --to FORMAT, or -o with a name that tells\n  see them: weft formats")
+        is_named = output != STDIO and not _is_folder(output)
+        untold = f"{Path(output).name} is no name that tells a format; " if is_named else ""
+        raise UsageError(
+            f"{untold}say what to write: --to FORMAT, or -o with a name like talk.md\n  see them: weft formats"
+        )
     return found
 
 
@@ -87,7 +131,7 @@ def opened(given: str) -> Iterator[Source]:
             raise UsageError("there is nothing to read: name a file, or pipe one in")
         yield Source(sys.stdin.buffer)
     elif Path(given).is_dir():
-        raise UsageError(f"{given} is a folder; name a file")
+        raise UsageError(f"{given} is a folder; name a file\n  to keep all that is in it: weft import {given}")
     else:
         with Source.open(given) as source:
             yield source
@@ -97,39 +141,34 @@ def _is_folder(output: str) -> bool:
     return output != STDIO and (output.endswith(("/", "\\")) or Path(output).is_dir())
 
 
+class _WithheldError(Exception):
+    """Something would be lost, and that is forbidden."""
+
+
 def write_file(output: str, write: Any, ledger: Ledger, *, strict: bool) -> None:
     """Write a file that is there whole or not at all: an error, or a loss that is forbidden, leaves what was there."""
-    if output == STDIO:
-        if not strict:
-            write(sys.stdout.buffer)
-            return
-        with tempfile.SpooledTemporaryFile(SPOOLED) as held:
-            write(held)
-            if not ledger.count:
-                held.seek(0)
-                copyfileobj(held, sys.stdout.buffer)
-        return
     place = Path(output)
-    with tempfile.NamedTemporaryFile(
-        dir=place.parent, prefix=f".{place.name}.", delete=False, buffering=1 << 20
-    ) as file:
-        half = Path(file.name)
-        try:
+    if output == STDIO:
+        _write_stream(sys.stdout.buffer, write, ledger, strict=strict)
+    elif is_stream(place):
+        with place.open("wb") as stream:
+            _write_stream(stream, write, ledger, strict=strict)
+    else:
+        with suppress(_WithheldError), whole_file(place) as file:
             write(file)
-            file.flush()
             if strict and ledger.count:
-                half.unlink()
-            else:
-                half.chmod(_mode(place))
-                half.replace(place)
-        except BaseException:
-            half.unlink(missing_ok=True)
-            raise
+                raise _WithheldError
 
 
-def _mode(place: Path) -> int:
-    """Give the rights of the file that is replaced, else those of a private one: conversations are."""
-    return place.stat().st_mode & 0o777 if place.exists() else 0o600
+def _write_stream(stream: BinaryIO, write: Any, ledger: Ledger, *, strict: bool) -> None:
+    if not strict:
+        write(stream)
+        return
+    with tempfile.SpooledTemporaryFile(SPOOLED) as held:
+        write(held)
+        if not ledger.count:
+            held.seek(0)
+            copyfileobj(held, stream)
 
 
 def _into_folder(source: Source, of: Format, to: Format, folder: Path, ledger: Ledger, *, strict: bool) -> None:
@@ -163,11 +202,15 @@ def tell(ledger: Ledger, of: str, to: str, *, reports: bool, as_json: bool, to_s
     """Tell what became of it: beside the answer if that is on stdout, else there. Losses that are forbidden exit 3."""
     from weft.cli.app import LOSSY
 
-    if reports:
+    if reports or as_json:
         text = json_text({"from": of, "to": to, **ledger.to_dict()}) if as_json else "\n".join(_lines(ledger))
         click.echo(text, err=to_stdout or strict)
     elif ledger.count:
-        note(f"{counted(ledger.count, 'thing')} {of} says and {to} cannot; see: --report")
+        fates = Counter[str]()
+        for fate, _what, _why, count in ledger.totals:
+            fates[fate] += count
+        told = ", ".join(f"{count:,} {fate}" for fate, count in sorted(fates.items(), reverse=True))
+        note(f"{of} to {to}: {told}; see: --report")
     if strict and ledger.count:
         note("nothing was written, because of --strict")
         click.get_current_context().exit(LOSSY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from weft.cli.completing import files
+from weft.cli.output import whole_file
 from weft.cli.render import counted, json_text, note, size_text, visible
 
 if TYPE_CHECKING:
@@ -28,9 +29,15 @@ _SHOWN = 10  # problems in the summary
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1)
+@click.argument("inputs", metavar="INPUT...", nargs=-1, shell_complete=files)
 @click.option(
-    "-o", "--output", metavar="OUT", default="output.json", show_default=True, help="Where to write; - is stdout."
+    "-o",
+    "--output",
+    metavar="OUT",
+    shell_complete=files,
+    default="output.json",
+    show_default=True,
+    help="Where to write; - is stdout.",
 )
 @click.option(
     "--format", "format_name", type=click.Choice(_FORMATS), default="auto", show_default=True, help="Of all records."
@@ -104,15 +111,8 @@ def _write(output: str, text: bytes) -> None:
         return
     path = Path(output)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # a pipe or a device: there is nothing to replace
-        path.write_bytes(text + b"\n")
-        return
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_bytes(text + b"\n")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        file.write(text + b"\n")
 
 
 def _summary(cooked: Cooked, records: int, problems: list[Problem], output: str) -> dict[str, Any]:

@@ -27,11 +27,21 @@ _order = click.option(
 )
 
 
-@click.group()
+class _Walking(click.Group):
+    """A group that walks where it is not told what else to do: `weft ctx tides` [threads.md, section 7]."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing and (not args or (args[0] not in self.commands and not args[0].startswith("-"))):
+            args = ["walk", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Walking, subcommand_metavar="[COMMAND] [HEADISH]...")
 def ctx() -> None:
     """Print a thread as JSON: its frames, its turns, or what would be sent. Also called `weft context`.
 
     HEADISH is a bookmark, a turn id, or the beginning of one; without it, the newest turn. Several give the union.
+    Without a command, the frames.
     """
 
 

@@ -7,6 +7,7 @@ server, and the agent that is recorded is a program of its own. A part is a titl
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -71,8 +72,17 @@ def demo(*, once: bool, no_open: bool) -> int:
             if wait and number < len(PARTS):
                 click.echo(click.style("press enter to go on ", dim=True), nl=False)
                 sys.stdin.readline()
-    click.echo(WHERE_NEXT)
+    click.echo("\n".join(["Try next", *_to_the_path(), WHERE_NEXT]))
     return 0
+
+
+def _to_the_path() -> Iterator[str]:
+    """Tell whoever ran this by `make demo` how to call weft by its name, as all that follows does."""
+    folder = Path(sys.executable).parent
+    if shutil.which("weft") is None and (folder / "weft").exists():
+        near = f"$PWD/{folder.relative_to(Path.cwd())}" if folder.is_relative_to(Path.cwd()) else str(folder)
+        command = f'export PATH="{near}:$PATH"'
+        yield f"   {command:<47} first: weft is in that folder"
 
 
 def _rules() -> list[dict[str, Any]]:
@@ -226,7 +236,6 @@ PARTS = [
 
 
 WHERE_NEXT = """\
-Try next
    weft keys set anthropic                         a key of your own; or set ANTHROPIC_API_KEY
    weft -m anthropic/claude-sonnet-4-6 "Hello"     ask; go on with: weft -r "And then?"
    weft sim -- weft -m openai/gpt-5.2 "Hello"      the same without a key

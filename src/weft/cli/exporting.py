@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from weft.cli.completing import bookmarks
+from weft.cli.completing import bookmarks, files, formats_named
 from weft.cli.convert import STDIO, report_options, target_of, tell, write_file
 from weft.cli.render import counted, note
 from weft.cli.storing import names_of, with_store
@@ -20,8 +20,13 @@ __all__ = ["export"]
 
 @click.command()
 @click.argument("headishes", metavar="HEADISH...", nargs=-1, required=True, shell_complete=bookmarks)
-@click.option("--to", metavar="FORMAT", help="What to write; else the name of OUT tells. See: weft formats")
-@click.option("-o", "--output", metavar="OUT", default=STDIO, help="Where to; else stdout.")
+@click.option(
+    "--to",
+    metavar="FORMAT",
+    shell_complete=formats_named,
+    help="What to write; else the name of OUT tells. See: weft formats",
+)
+@click.option("-o", "--output", metavar="OUT", default=STDIO, shell_complete=files, help="Where to; else stdout.")
 @click.option("--no-redact", is_flag=True, help="Leave keys, tokens and passwords in.")
 @report_options
 @with_store(reads=True)

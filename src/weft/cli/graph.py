@@ -6,7 +6,7 @@ lane. So a thousand branches from one turn take two lanes, not a thousand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -31,16 +31,18 @@ _LINES = {
     _UP | _DOWN | _RIGHT: "├",
     _UP | _DOWN | _LEFT | _RIGHT: "┼",
 }
-_ASCII = str.maketrans("│─╯╰╮╭┴┬┤├┼●", "|-'`..+++|+*")
+_ASCII = str.maketrans("│─╯╰╮╭┴┬┤├┼●○", "|-'`..+++|+*o")
 _PASSED = 16  # a lane that a line crosses without touching it
 _REMEMBERED = 1000
 _COLOURS = ("blue", "magenta", "cyan", "green", "red", "yellow")
 
 
-def draw(nodes: Iterable[TreeNode], *, plain: bool = False, coloured: bool = True) -> Iterator[tuple[str, str | None]]:
+def draw(
+    nodes: Iterable[TreeNode], *, plain: bool = False, coloured: bool = True, roots: Container[str] = ()
+) -> Iterator[tuple[str, str | None]]:
     """Give rows from the top down: (drawing, id of the turn on it), or no id where lanes only fork or join.
 
-    `plain` draws with ASCII.
+    `plain` draws with ASCII. `roots` have a mark of their own: where a lane ends and the next begins is hard to see.
     """
     pen = _Pen(plain=plain, coloured=coloured)
     lanes: list[str | None] = []
@@ -48,7 +50,7 @@ def draw(nodes: Iterable[TreeNode], *, plain: bool = False, coloured: bool = Tru
     for node in nodes:
         at = _lane_of(node.id, lanes)
         lanes[at] = node.id
-        yield pen.row([_UP | _DOWN if lane else 0 for lane in lanes], at), node.id
+        yield pen.row([_UP | _DOWN if lane else 0 for lane in lanes], at, "○" if node.id in roots else "●"), node.id
         done.add(node.id)
         row = _advance(lanes, at, [parent for parent in node.parents if parent not in done])  # done: a circle
         if row is not None:
@@ -113,22 +115,22 @@ class _Pen:
     def __init__(self, *, plain: bool, coloured: bool) -> None:
         self._plain = plain
         self._coloured = coloured
-        self._drawn: dict[tuple[int | None, tuple[int, ...]], str] = {}
+        self._drawn: dict[tuple[int | None, str, tuple[int, ...]], str] = {}
 
-    def row(self, masks: Sequence[int], node_at: int | None = None) -> str:
-        key = node_at, tuple(masks)
+    def row(self, masks: Sequence[int], node_at: int | None = None, mark: str = "") -> str:
+        key = node_at, mark, tuple(masks)
         found = self._drawn.get(key)
         if found is None:
             if len(self._drawn) > _REMEMBERED:
                 self._drawn.clear()
-            found = self._drawn[key] = self._draw(masks, node_at)
+            found = self._drawn[key] = self._draw(masks, node_at, mark)
         return found
 
-    def _draw(self, masks: Sequence[int], node_at: int | None) -> str:
+    def _draw(self, masks: Sequence[int], node_at: int | None, mark: str) -> str:
         pieces = []
         last = len(masks) if node_at is not None else max(place for place, mask in enumerate(masks) if mask)
         for place, mask in enumerate(masks[: last + 1]):
-            glyph = "●" if place == node_at else _LINES[mask & ~_PASSED]
+            glyph = mark if place == node_at else _LINES[mask & ~_PASSED]
             runs_on = mask & (_RIGHT | _PASSED)
             piece = glyph + ("─" if runs_on else " " if place < last else "")
             if self._plain:

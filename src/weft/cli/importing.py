@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from weft.cli.completing import files, formats_named
 from weft.cli.render import counted, json_text, note
 from weft.cli.storing import as_json, with_store
 
 if TYPE_CHECKING:
     from weft.formats import Format, Source
-    from weft.threads import Store
+    from weft.threads import Incoming, Store
 
 __all__ = ["import_"]
 
 TRACE = "trace"
 POLL_SECONDS = 1.0
+BATCH_ENTRIES = 400  # are written at once: waiting for the disk after each conversation takes longer than all else
+NAMES_SHOWN = 10
+PASSED_SHOWN = 3
 
 
 @dataclass(slots=True)
@@ -35,6 +40,7 @@ class _Result:
     turns: int = 0
     bookmarks: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    is_passed_over: bool = False  # it was in a folder and is no conversation
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -48,8 +54,14 @@ class _Result:
 
 
 @click.command(name="import")
-@click.argument("paths", metavar="PATH...", nargs=-1)
-@click.option("--from", "of", metavar="FORMAT", help="What the files are; else their content tells, then their name.")
+@click.argument("paths", metavar="PATH...", nargs=-1, shell_complete=files)
+@click.option(
+    "--from",
+    "of",
+    metavar="FORMAT",
+    shell_complete=formats_named,
+    help="What the files are; else their content tells, then their name.",
+)
 @click.option(
     "-b", "--bookmark", metavar="NAME", help="A name for the current end; else the title, or the file's name."
 )
@@ -71,8 +83,11 @@ def import_(
 ) -> None:
     """Bring conversation files into the store, with all their branches.
 
+    For example: weft import ~/.claude/projects
+
     PATH is a file, a folder (every conversation file in it), or - for stdin. What is there already is used again, so
-    doing it twice changes nothing. Lines that cannot be read are told and passed over, and the exit status is 3.
+    doing it twice changes nothing. Lines that cannot be read are told and passed over, and the exit status is 3; so
+    are files of a folder that are no conversations, which is no fault.
     With --watch, files that grow or appear are taken in as they do; one that is deleted stays in the store.
     """
     from weft.cli.importtrace import PARTIAL, import_session
@@ -87,11 +102,29 @@ def import_(
     if watch:
         _watch(job, [Path(path) for path in paths])
         return
-    results = [job.take(path) for path in _files(paths)]
+    for path in paths:
+        if path != "-":
+            Path(path).stat()  # before anything is taken in: a slip is found at once
+    results = [job.take(path, is_found=path not in paths) for path in _files(paths)]
     if as_json and job.results_to_tell:
         click.echo(json_text([result.to_dict() for result in results if result.format != TRACE]))
-    if any(result.problems for result in results) or job.is_partial:
+    elif any(Path(path).is_dir() for path in paths):
+        _tell_folder(results)
+    if any(result.problems and not result.is_passed_over for result in results) or job.is_partial:
         click.get_current_context().exit(PARTIAL)
+
+
+def _tell_folder(results: Sequence[_Result]) -> None:
+    """Sum a folder up, and name what in it is no conversation."""
+    over = [Path(result.path).name for result in results if result.is_passed_over]
+    if over:
+        more = f" and {len(over) - PASSED_SHOWN:,} more" if len(over) > PASSED_SHOWN else ""
+        names = ", ".join(over[:PASSED_SHOWN]) + more
+        note(f"passed over {counted(len(over), 'file')}, no conversation by the look: {names}")
+    read = [result for result in results if not result.is_passed_over and result.format != TRACE]
+    conversations, turns = sum(each.conversations for each in read), sum(each.turns for each in read)
+    said = f"{counted(conversations, 'conversation')}, {counted(turns, 'new turn')}"
+    click.echo(f"in all: {counted(len(read), 'file')}, {said}")
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:
@@ -124,18 +157,20 @@ class _Job:
         self.is_partial = False
         self.results_to_tell = 0
 
-    def take(self, path: str, *, is_watched: bool = False) -> _Result:
-        """Take in a file and tell what came of it."""
+    def take(self, path: str, *, is_watched: bool = False, is_found: bool = False) -> _Result:
+        """Take in a file and tell what came of it; of one that was found in a folder, only if it is a conversation."""
         from weft.cli.convert import opened
         from weft.cli.importtrace import import_trace
         from weft.errors import WeftError
         from weft.formats import known_format
 
         result = _Result(path)
+        speaks = False
         try:
             with opened(path) as source:
                 kind = known_format(source, self._kind)
                 result.format = kind.name
+                speaks = self._kind is not None or kind.sniff(source.head) > 0
                 if kind.name == TRACE:
                     with _as_file(source, path) as place:
                         self.is_partial |= import_trace(self._store, place, as_json=self._as_json) != 0
@@ -147,32 +182,55 @@ class _Job:
         except FileNotFoundError:
             if not is_watched:
                 raise
+        except OSError as problem:
+            if not is_found:
+                raise
+            result.problems.append(problem.strerror or str(problem))
+            speaks = True
+        result.is_passed_over = is_found and not speaks and not result.bookmarks and not result.turns
         if not self._as_json and result.format != TRACE:
             self._tell(result, is_watched=is_watched)
         return result
 
     def _conversations(self, source: Source, kind: Format, result: _Result, *, is_watched: bool) -> None:
         from weft.formats import EntryBlobs
-        from weft.threads import import_transcript
+        from weft.threads import Incoming
 
         source.bad_lines = []
-        for transcript in kind.transcripts(source):
-            title = self._bookmark or transcript.session.title or Path(source.name).stem or "imported"
-            name = title if self._names else None
-            done = import_transcript(self._store, transcript, blobs=EntryBlobs(transcript), bookmark=name)
+        batch: list[Incoming] = []
+        entries = 0
+        try:
+            for transcript in kind.transcripts(source):
+                title = self._bookmark or transcript.session.title or Path(source.name).stem or "imported"
+                batch.append(Incoming(transcript, EntryBlobs(transcript), title if self._names else None))
+                entries += len(transcript.entries)
+                if entries >= BATCH_ENTRIES:
+                    self._store_batch(batch, result)
+                    batch, entries = [], 0
+        finally:  # what came before a broken place is kept
+            self._store_batch(batch, result)
+        if not is_watched:  # a line that is still being written is no problem then: it is read when it is whole
+            result.problems += [str(problem) for problem in source.bad_lines]
+
+    def _store_batch(self, batch: Sequence[Incoming], result: _Result) -> None:
+        from weft.threads import import_transcripts
+
+        for done in import_transcripts(self._store, batch):
             result.conversations += 1
             result.turns += done.new_turns
             result.bookmarks |= done.heads
             result.problems += [f"left out: {place}" for place in done.dropped]
-        if not is_watched:  # a line that is still being written is no problem then: it is read when it is whole
-            result.problems += [str(problem) for problem in source.bad_lines]
 
     def _tell(self, result: _Result, *, is_watched: bool) -> None:
+        if result.is_passed_over:
+            return
         for problem in result.problems:
-            note(f"{result.path}: {problem}")
+            note(problem if problem.startswith(Path(result.path).name) else f"{result.path}: {problem}")
         if not result.format or (is_watched and not result.turns):
             return
-        names = f": {', '.join(result.bookmarks)}" if result.bookmarks else ""
+        names = f": {', '.join(islice(result.bookmarks, NAMES_SHOWN))}" if result.bookmarks else ""
+        if len(result.bookmarks) > NAMES_SHOWN:
+            names += f" and {len(result.bookmarks) - NAMES_SHOWN:,} more"
         said = f"{counted(result.conversations, 'conversation')}, {counted(result.turns, 'new turn')}"
         click.echo(f"{result.path} ({result.format}): {said}{names}")
 
@@ -206,7 +264,7 @@ def _watch(job: _Job, places: list[Path]) -> None:
             mark = (state.st_mtime_ns, state.st_size)
             if known.get(file) != mark:
                 known[file] = mark
-                job.take(str(file), is_watched=True)
+                job.take(str(file), is_watched=True, is_found=file not in places)
 
     look()
     note(f"watching {', '.join(map(str, places))}; ctrl-c ends it")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.calling import key_places, read_key, refuse_keys_as_arguments, registry_of
+from weft.cli.helping import Listing
 from weft.cli.render import json_text, note, table, visible
 from weft.cli.storing import as_json, with_store
 from weft.errors import UsageError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["keys"]
 
 
-class QuietGroup(click.Group):
+class QuietGroup(Listing):
     """A group that does not repeat a word it does not know: it may be a key [K-08]."""
 
     def resolve_command(

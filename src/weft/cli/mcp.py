@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from weft.cli.calling import run_async
+from weft.cli.helping import Listing
 from weft.cli.render import counted, cut, json_text, note, room, table, visible
 from weft.cli.storing import as_json
 from weft.cli.tooling import config_file, known_servers, need_consent, toolbox_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["mcp"]
 
 
-@click.group()
+@click.group(cls=Listing)
 def mcp() -> None:
     """Use tools of MCP servers.
 

@@ -80,7 +80,7 @@ def print_models(found: tuple[str, list[Model]], *, as_json: bool) -> None:
 def _print_table(found: Sequence[tuple[str, Model]]) -> None:
     """Print models with what they cost, if that is known of any."""
     rows = [
-        (visible(f"{name}/{model.id}"), _day(model), *(str(rate) for rate in _rates(name, model).values()))
+        (visible(f"{name}/{model.id}"), _day(model), *(_dollars(rate) for rate in _rates(name, model).values()))
         for name, model in found
     ]
     header = ("model", "since", "$ / M in", "$ / M out")
@@ -97,6 +97,10 @@ def _rates(provider: str, model: Model) -> dict[str, float]:
         return {}
     said = {"input_usd_per_mtok": rates.input_mtok, "output_usd_per_mtok": rates.output_mtok}
     return {name: float(rate or 0) for name, rate in said.items()}
+
+
+def _dollars(rate: float) -> str:
+    return f"{rate:.2f}" if round(rate, 2) == rate else f"{rate:g}"
 
 
 def _day(model: Model) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import files
 from weft.cli.render import counted, json_text, note
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ PARTIAL = 3  # some records could not be read; the others were sent
 
 
 @click.command()
-@click.argument("inputs", metavar="TRACE...", nargs=-1, required=True)
+@click.argument("inputs", metavar="TRACE...", nargs=-1, required=True, shell_complete=files)
 @click.option(
     "--endpoint", metavar="URL", help="Of the receiver; else OTEL_EXPORTER_OTLP_ENDPOINT, else http://localhost:4318."
 )
@@ -62,6 +64,7 @@ def otel(inputs: tuple[str, ...], endpoint: str | None, no_content: bool, no_red
                     redact=not no_redact,
                 )
 
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it tells each try in a paragraph; we tell the end
     exporter = OtlpExporter(endpoint)
     try:
         sent = exporter.send(spans())

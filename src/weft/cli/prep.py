@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
+from weft.cli.helping import Listing
 from weft.cli.render import visible
 from weft.cli.storing import piped_input
 
 __all__ = ["prep"]
 
 
-@click.group()
+@click.group(cls=Listing)
 def prep() -> None:
     """Make something ready to be put before a model: weft prep gr src/*.py | weft "What does this do?"."""
 

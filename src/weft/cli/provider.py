@@ -17,6 +17,7 @@ from weft.cli.calling import (
     run_async,
 )
 from weft.cli.completing import providers
+from weft.cli.helping import Listing
 from weft.cli.models import models_of, print_models
 from weft.cli.render import json_text, note, table, visible
 from weft.cli.storing import as_json, with_store
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["provider"]
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=Listing, invoke_without_command=True)
 @as_json
 @click.pass_context
 def provider(ctx: click.Context, *, as_json: bool) -> None:

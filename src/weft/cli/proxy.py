@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import files
 from weft.cli.recording import ending, open_recorder, options_with, provider_at, route_table, run_fast
 from weft.cli.render import visible
 
@@ -42,7 +43,14 @@ body_option = click.option(
     "--to", metavar="MODEL", help="Translate: whatever clients speak, this model answers; a pointer or provider/model."
 )
 @click.option("--strict", is_flag=True, help="With --to: refuse requests of which something would be lost.")
-@click.option("-o", "--output", default=OUTPUT, show_default=True, help="A .jsonl or .jsonl.zst file, or a store.")
+@click.option(
+    "-o",
+    "--output",
+    default=OUTPUT,
+    shell_complete=files,
+    show_default=True,
+    help="A .jsonl or .jsonl.zst file, or a store.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option(
@@ -99,6 +107,7 @@ def proxy(
         log=(lambda line: click.echo(visible(line), err=True)) if shows else None,
     )
     recorder = open_recorder(output, redacts=redact, body_bytes=max_body * _MIB)
+    stopped_by = None
     try:
         make = (
             (lambda client: _translating(client, to, recorder, host, port, options, strict=strict, shows=not quiet))
@@ -108,7 +117,8 @@ def proxy(
         stopped_by = run_fast(lambda: _serve(make, host, [] if to else routes.providers))
     finally:
         tally = recorder.close()
-        click.echo(ending(tally, output), err=True)
+        if stopped_by is not None or tally.recorded or tally.left:  # where it never began, the error says enough
+            click.echo(ending(tally, output), err=True)
     return 128 + stopped_by
 
 
@@ -128,7 +138,7 @@ def _translating(
 
     def lost(what: str) -> None:
         if shows:
-            click.echo(visible(f"not carried to {target.provider.name}: {what}"), err=True)
+            click.echo(visible(f"not carried {what}"), err=True)
 
     translation = Translation(client, target, strict, lost)
     return TranslatingProxy(translation, recorder, host=host, port=port, options=options)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import files
 from weft.cli.proxy import body_option, redact_option
 from weft.cli.recording import ending, open_recorder, options_with, route_table, run_fast
 from weft.cli.render import visible
@@ -50,11 +51,16 @@ _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, sig
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("-o", "--output", help="A .jsonl or .jsonl.zst file, or a store; trace-DATE-TIME.jsonl if not given.")
+@click.option(
+    "-o",
+    "--output",
+    shell_complete=files,
+    help="A .jsonl or .jsonl.zst file, or a store; trace-DATE-TIME.jsonl if not given.",
+)
 @click.option("--allow-link-local", is_flag=True, help="Let a base URL be a link-local or metadata address.")
 @body_option
 @redact_option
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, shell_complete=files)
 def record(*, output: str | None, allow_link_local: bool, max_body: int, redact: bool, command: tuple[str, ...]) -> int:
     """Run COMMAND and record what it says to language models.
 

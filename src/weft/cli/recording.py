@@ -90,8 +90,10 @@ def ending(tally: Tally, output: str) -> str:
         said += f", {tally.incomplete} of them incomplete"
     if tally.lost:
         said += f"; {tally.lost} were lost, as recording could not keep up"
+    if tally.left:
+        said += f"; {tally.left} more could not be written yet, and are taken in when the recording is next opened"
     name = Path(output).name if "://" not in output else "a store"
-    if not tally.recorded:
+    if not tally.recorded and not tally.left:
         return f"weft: {said}"
     return f"weft: {said} in {visible(output if '://' not in output else name)}\n  see: weft view {visible(output)}"
 

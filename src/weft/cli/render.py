@@ -26,6 +26,7 @@ __all__ = [
     "room",
     "size_text",
     "table",
+    "terminal_width",
     "visible",
     "width_of",
 ]
@@ -37,6 +38,8 @@ _MARKS |= {0x7F: 0x2421} | dict.fromkeys([*range(0x80, 0xA0), *range(0xD800, 0xE
 # In JSON the same characters can be said in letters; those below 0x20 always are.
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
 _ROLES = {"user": "cyan", "assistant": "green", "system": "magenta"}
+_GAP = "  "  # between two columns
+_NARROW = 24  # columns below which a text is no text any more
 _PIPED = 72  # columns of a text where no terminal says how many there are
 EMPTY = 'there are no turns yet; add one: weft add "When is high water?"'
 
@@ -86,8 +89,13 @@ def room(taken: int | str) -> int:
     """Tell how many columns of the terminal are left beside what is `taken`; a fixed number where there is none."""
     if not sys.stdout.isatty():
         return _PIPED
-    columns = taken if isinstance(taken, int) else width_of(click.unstyle(taken))
-    return max(shutil.get_terminal_size().columns - columns, 20)
+    used = taken if isinstance(taken, int) else width_of(click.unstyle(taken))
+    return max(terminal_width() - used, 20)
+
+
+def terminal_width() -> int:
+    """Tell how wide the terminal is."""
+    return shutil.get_terminal_size().columns
 
 
 def width_of(text: str) -> int:
@@ -157,15 +165,34 @@ def counted(number: int, thing: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: frozenset[int] = frozenset()) -> list[str]:
-    """Lay rows out in columns; those named in `right` end together instead of beginning together."""
+    """Lay rows out in columns; those named in `right` end together instead of beginning together.
+
+    Where a terminal is too narrow, the last column goes on below itself instead of below the first.
+    """
     cells = [list(row) for row in rows]
     widths = [
         max(width_of(name), *(width_of(click.unstyle(row[at])) for row in cells), 0) if cells else width_of(name)
         for at, name in enumerate(header)
     ]
     lines = [click.style(_line(header, widths, right), dim=True)]
-    lines += [_line(row, widths, right) for row in cells]
+    before = sum(widths[:-1]) + len(_GAP) * (len(widths) - 1)
+    for row in cells:
+        first, *more = _folded(row[-1], before) if sys.stdout.isatty() else [row[-1]]
+        lines += [_line([*row[:-1], first], widths, right), *more]
     return lines
+
+
+def _folded(cell: str, before: int) -> list[str]:
+    """Give the lines of a last cell, all but the first with their indent."""
+    space = terminal_width() - before
+    if width_of(cell) <= space or cell != click.unstyle(cell):
+        return [cell]
+    from textwrap import wrap
+
+    if space < _NARROW:  # there is more room below the other columns
+        return ["", *wrap(cell, max(terminal_width(), _NARROW), initial_indent="    ", subsequent_indent="    ")]
+    first, *more = wrap(cell, space)
+    return [first, *(" " * before + line for line in more)]
 
 
 def _line(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
@@ -173,4 +200,4 @@ def _line(row: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> s
     for at, cell in enumerate(row):
         space = " " * (widths[at] - width_of(click.unstyle(cell)))
         cells.append(space + cell if at in right else cell + space)
-    return "  ".join(cells).rstrip()
+    return _GAP.join(cells).rstrip()

@@ -1,4 +1,4 @@
-"""`weft replay`: a captured request sent again; `weft serve-replay`: a server that answers from a recording."""
+"""`weft replay`: a captured request sent again, and the answers beside each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 from weft.cli.calling import new_client, registry_of, run_async
 from weft.cli.render import cut, json_text, note, visible, width_of
 from weft.cli.storing import as_json
-from weft.cli.tracing import cost_text, duration_text, from_source, looked_up, opened, tell_problems, token_text
+from weft.cli.tracing import cost_text, duration_text, from_source, looked_up, token_text
 from weft.errors import UsageError, WeftError
 from weft.jsontext import dumps_text
 
@@ -24,13 +24,11 @@ if TYPE_CHECKING:
     from weft.canon import Reply
     from weft.chat import Captured
     from weft.client import Client, Target
-    from weft.sim import Match, Seen
     from weft.threads import Store
     from weft.trace import Opened
 
-__all__ = ["replay", "serve_replay"]
+__all__ = ["replay"]
 
-PORT = 7879
 _NARROWEST = 24  # columns of one answer beside another
 _GAP = 3
 
@@ -284,68 +282,3 @@ def _keep(store: Store, record: dict[str, Any], answers: Sequence[_Answer]) -> N
         turn = store.add(Addition(dumps(content), "assistant", [parent], options=said, extra=extra))
         answer.turn_id = turn.id
         note(f"kept: {answer.label} as {turn.id}")
-
-
-# -- a server ------------------------------------------------------------------------------------------------------
-
-
-@click.command("serve-replay")
-@click.argument("source", metavar="FILE|SESSION")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option(
-    "--match",
-    type=click.Choice(["exact", "closest", "sequence"]),
-    default="closest",
-    show_default=True,
-    help="The very request; the nearest that asks the same last thing; or one after another.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Do not show requests as they come.")
-@click.option("--store", "address", metavar="URL|PATH", help="The store; else WEFT_STORE, else WEFT_HOME.")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
-def serve_replay(
-    *, source: str, host: str, port: int, match: Match, quiet: bool, address: str | None, command: tuple[str, ...]
-) -> int:
-    """Answer clients from a recording, without a provider: for tests that need no network and no key.
-
-    A request gets the answer that was recorded for it, whole or streamed as it came then. One that is like nothing in
-    the recording is refused, with the nearest request and the first difference. With COMMAND (after --), it is run with
-    the variables that lead its clients here, and its exit status is given.
-    """
-    from weft.sim import Replayer
-
-    with opened(source, address) as recording:
-        records = [recording.record(request) for request in recording.cooked().requests]
-        tell_problems(recording)
-    if not records:
-        raise UsageError(f"{source} has no requests")
-    replayer = Replayer(records, match=match, host=host, port=port, on_request=None if quiet else _show)
-    return run_async(_serve(replayer, command))
-
-
-async def _serve(replayer: Any, command: tuple[str, ...]) -> int:
-    import os
-
-    try:
-        await replayer.__aenter__()
-    except OSError as problem:
-        raise UsageError(f"cannot listen: {problem.strerror or problem}\n  try another: --port 0") from None
-    try:
-        if command:
-            try:
-                child = await asyncio.create_subprocess_exec(*command, env={**os.environ, **replayer.environment()})
-            except FileNotFoundError:
-                raise UsageError(f"no such command: {command[0]}") from None
-            return await child.wait()
-        click.echo(replayer.url)
-        note(f"answers {len(replayer)} recorded requests; ctrl-c ends it")
-        for name, value in replayer.environment().items():
-            click.echo(f"  export {name}={value}", err=True)
-        await asyncio.Event().wait()
-    finally:
-        await replayer.__aexit__()
-    return 0
-
-
-def _show(seen: Seen) -> None:
-    click.echo(f"{seen.status} {visible(seen.provider)} {seen.method} {visible(seen.path)}", err=True)

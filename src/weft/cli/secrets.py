@@ -25,9 +25,9 @@ FOUND = 1
 def scan_secrets(*, store: Store, headish: tuple[str, ...], as_json: bool) -> int:
     """Look for keys, tokens and passwords in what is kept.
 
-    In all of the store, or in the threads that end in HEADISH. Each is shown with its turn, its place and its kind,
-    masked; the fingerprint tells which are the same, and is made with a salt of this computer's own. Exits with 1 if
-    there are any.
+    In all of the store (turns, long results of tools, recordings), or in the threads that end in HEADISH. Each is
+    shown with its turn, its place and its kind, masked; the fingerprint tells which are the same, and is made with a
+    salt of this computer's own. Exits with 1 if there are any.
     """
     from weft.threads import scan_secrets as scan
 
@@ -40,7 +40,8 @@ def scan_secrets(*, store: Store, headish: tuple[str, ...], as_json: bool) -> in
         shown = [(id_text(row["id"]), row["kind"], row["masked"], row["fingerprint"], row["place"]) for row in rows]
         cells = [tuple(visible(cell) if at else cell for at, cell in enumerate(row)) for row in shown]
         click.echo("\n".join(table(("turn", "kind", "secret", "fingerprint", "place"), cells)))
-        note(f"{counted(len(rows), 'secret')} found; make new ones of them, then forget these: weft purge TURN")
+        found = counted(len(rows), "secret")
+        note(f"{found} found; make new ones of them, then forget these: weft purge TURN, or weft purge --text -")
     else:
         note("no secrets found")
     return FOUND if rows else 0

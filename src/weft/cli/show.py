@@ -37,19 +37,25 @@ _INDENT = "    "
 @click.option(
     "--raw", is_flag=True, help="Write the stored bytes as they are: a document's, or the JSON of the blocks."
 )
+@click.option("--thread", "whole", is_flag=True, help="Show all that was said up to the turn, oldest first.")
 @as_json
 @with_store(reads=True)
-def show(*, store: Store, headishes: tuple[str, ...], raw: bool, as_json: bool) -> None:
+def show(*, store: Store, headishes: tuple[str, ...], raw: bool, whole: bool, as_json: bool) -> None:
     """Show a turn: who said it, when, what it continues, and its content.
 
-    HEADISH is a bookmark, a turn id, or the beginning of one; without it, the newest turn.
+    HEADISH is a bookmark, a turn id, or the beginning of one; without it, the newest turn. To read a conversation from
+    its beginning: weft show --thread tides | less
     """
+    if raw and whole:
+        raise click.UsageError("--raw writes the bytes of one turn, not of a thread")
     if raw and (as_json or len(headishes) > 1):
         raise click.UsageError("--raw writes the bytes of one turn, and nothing else")
     turns = [store.turn(name_of(store, headish)) for headish in headishes]
     if not headishes:
         latest = store.latest()
         turns = [] if latest is None else [latest]
+    if whole:
+        turns = list(store.thread([turn.id for turn in turns])) if turns else []
     if raw:
         for turn in turns:
             _write_raw(turn.data)
@@ -58,7 +64,8 @@ def show(*, store: Store, headishes: tuple[str, ...], raw: bool, as_json: bool) 
         click.echo(json_text(records[0] if len(records) == 1 else records))
     else:
         for number, turn in enumerate(turns):
-            click.echo(("\n" if number else "") + "\n".join(_lines(store, turn)))
+            lines = _spoken(turn) if whole else _lines(store, turn)
+            click.echo(("\n" if number else "") + "\n".join(lines))
     if not turns:
         note(EMPTY)
 
@@ -86,12 +93,23 @@ def _record(store: Store, turn: Turn) -> dict[str, Any]:
     }
 
 
+def _spoken(turn: Turn) -> Iterator[str]:
+    """Give a turn as one of many: who and when on one line, then what was said."""
+    model = f" ({visible(turn.model)})" if turn.model else ""
+    when = local_time(turn.said_at or turn.time)
+    yield f"{id_text(turn.id)}  {role_text(turn.role, pad=False)}{model}  {click.style(when, dim=True)}"
+    yield ""
+    yield from _content(turn)
+
+
 def _lines(store: Store, turn: Turn) -> Iterator[str]:
     names = [row.name for row in store.bookmarks() if row.id == turn.id]
     yield f"turn {id_text(turn.id)} {bookmarks_text(names)}".rstrip()
     model = f" ({visible(turn.model)})" if turn.model else ""
     yield _fact("role", role_text(turn.role, pad=False) + model)
     yield _fact("time", local_time(turn.time))
+    if turn.said_at is not None:
+        yield _fact("said", local_time(turn.said_at))
     for label, ids in (
         ("continues", store.parent_ids(turn.id)),
         ("continued by", sorted(child for _, child in store.frames.children([turn.id]))),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from weft.cli.completing import files
 from weft.cli.render import visible
 from weft.errors import UsageError
 from weft.sim import ANY_KEY, Script, Seen, Simulator, load_script
@@ -25,7 +26,7 @@ NOT_FOUND = 127  # what shells give for a command that is not there
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option("-q", "--quiet", is_flag=True, help="Do not show requests as they come.")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, shell_complete=files)
 def sim(*, script: Path | None, host: str, port: int, quiet: bool, command: tuple[str, ...]) -> int:
     """Run a provider simulator: the real dialects of OpenAI, Anthropic, Gemini, Bedrock and Cohere, without a key.
 
@@ -41,7 +42,8 @@ async def _run(simulator: Simulator, command: tuple[str, ...]) -> int:
     try:
         await simulator.__aenter__()
     except OSError as problem:
-        raise UsageError(f"cannot listen: {problem.strerror or problem}\n  try another: weft sim --port 0") from None
+        why = str(problem.strerror or problem).rpartition("): ")[2]  # asyncio says the address once more
+        raise UsageError(f"cannot listen on {simulator.url}: {why}\n  try another: weft sim --port 0") from None
     try:
         if command:
             return await _accompany(simulator, command)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from weft.cli.completing import files
+
 if TYPE_CHECKING:
     from weft.threads import Store
 
@@ -25,6 +27,7 @@ __all__ = [
     "piped_input",
     "redact_option",
     "redacted",
+    "store_option",
     "with_store",
 ]
 
@@ -34,6 +37,17 @@ _AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
+def store_option(function: _F) -> _F:
+    """Give a command `--store` alone: it opens the store itself, if it needs one."""
+    return click.option(
+        "--store",
+        "address",
+        metavar="URL|PATH",
+        shell_complete=files,
+        help="The store; else WEFT_STORE, else WEFT_HOME.",
+    )(function)
+
+
 def with_store(*, reads: bool) -> Callable[[_Command], _Command]:
     """Give a command `--store` and hand it the opened store.
 
@@ -41,7 +55,7 @@ def with_store(*, reads: bool) -> Callable[[_Command], _Command]:
     """
 
     def decorate(function: _Command) -> _Command:
-        @click.option("--store", "address", metavar="URL|PATH", help="The store; else WEFT_STORE, else WEFT_HOME.")
+        @store_option
         @functools.wraps(function)
         def command(*, address: str | None, **rest: Any) -> Any:
             from weft.threads import open_store

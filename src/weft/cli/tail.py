@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from weft.cli.completing import files
 from weft.cli.render import json_text, note, room, visible
-from weft.cli.storing import as_json
+from weft.cli.storing import as_json, store_option
 from weft.cli.tracing import cost_of, fact_line
+from weft.errors import UsageError
 
 if TYPE_CHECKING:
     from weft.trace import Facts, Follower, UnderWay
@@ -22,13 +24,13 @@ _EVERY_SECONDS = 0.2
 
 
 @click.command()
-@click.argument("source", required=False, metavar="[FILE|SESSION]")
+@click.argument("source", required=False, metavar="[FILE|SESSION]", shell_complete=files)
 @click.option(
     "-n", "--lines", default=10, show_default=True, type=click.IntRange(min=0), help="How many to begin with."
 )
 @click.option("--no-follow", is_flag=True, help="Only what is there; do not wait for more.")
 @as_json
-@click.option("--store", "address", metavar="URL|PATH", help="The store; else WEFT_STORE, else WEFT_HOME.")
+@store_option
 def tail(*, source: str | None, lines: int, no_follow: bool, as_json: bool, address: str | None) -> None:
     """Follow a recording: one line for each request as it ends, until ctrl-c.
 
@@ -42,6 +44,10 @@ def tail(*, source: str | None, lines: int, no_follow: bool, as_json: bool, addr
         path = Path(source).expanduser()
         if not path.parent.is_dir():
             raise click.UsageError(f"there is no folder {path.parent}")
+        if not path.exists():
+            if no_follow:
+                raise UsageError(f"no such file: {source}")
+            note(f"{source} is not there yet; waiting for it, until ctrl-c")
         _follow(FileFollower(path), lines, follows=not no_follow, as_json=as_json)
         return
     from weft.store import Exchanges

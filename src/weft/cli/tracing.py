@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from weft.cli.render import cut, note, room, visible
+from weft.cli.completing import files
+from weft.cli.render import counted, cut, note, room, visible
+from weft.cli.storing import store_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,10 +24,12 @@ __all__ = [
     "cost_text",
     "duration_text",
     "fact_line",
+    "facts_and_cost",
     "from_source",
     "is_file",
     "looked_up",
     "opened",
+    "request_record",
     "short_length",
     "tell_problems",
     "token_text",
@@ -33,15 +37,20 @@ __all__ = [
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _SHORTEST = 6
+_PROBLEMS = 10  # lines told of one by one
 
 
 def from_source(function: _F) -> _F:
     """Give a command `--from` and `--store`, to say where a request is looked for."""
-    store = click.option("--store", "address", metavar="URL|PATH", help="The store; else WEFT_STORE, else WEFT_HOME.")
     source = click.option(
-        "-f", "--from", "source", metavar="FILE|SESSION", help="The recording; else the store's, wherever it is there."
+        "-f",
+        "--from",
+        "source",
+        metavar="FILE|SESSION",
+        shell_complete=files,
+        help="The recording; else the store's, wherever it is there.",
     )
-    return source(store(function))
+    return source(store_option(function))
 
 
 @contextmanager
@@ -93,11 +102,30 @@ def is_file(text: str) -> bool:
 
 def tell_problems(recording: Recording) -> None:
     """Say what could not be read, with its line [J-08]."""
-    for problem in recording.problems:
+    for problem in recording.problems[:_PROBLEMS]:
         note(f"warning: {problem}")
+    if (more := len(recording.problems) - _PROBLEMS) > 0:
+        note(f"warning: … {counted(more, 'more line')} that cannot be read")
     torn = getattr(recording, "torn", None)
     if torn is not None:
         note(f"warning: {torn}")
+
+
+def facts_and_cost(recording: Recording, request: CookedRequest) -> tuple[Facts, float | None]:
+    """Give what is told about a request, and what it cost; None where no price is known."""
+    from dataclasses import replace
+
+    from weft.trace import facts_of
+
+    facts = facts_of(recording.record(request), request.index)
+    facts = replace(facts, id=request.id, model=request.model or facts.model, timestamp_ms=request.timestamp)
+    return facts, cost_of(facts)
+
+
+def request_record(request: CookedRequest, found: tuple[Facts, float | None]) -> dict[str, Any]:
+    """Give the same as JSON has it."""
+    facts, cost = found
+    return {**facts.to_dict(), "parent_id": request.parent_id, "cost": cost}
 
 
 # -- money and numbers ---------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import click
 
 from weft import config
 from weft.cli.calling import run_async
+from weft.cli.completing import files
 from weft.cli.render import note
 from weft.errors import StoreError, UsageError, WeftError
 
@@ -24,19 +25,23 @@ if TYPE_CHECKING:
     from weft.threads import Store
     from weft.web import Listening, Source, Viewer
 
-__all__ = ["view"]
+__all__ = ["shown", "view"]
 
 PORT = 8765
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[TRACE|COOKED|STORE]...")
+@click.argument("what", nargs=-1, metavar="[TRACE|COOKED|STORE]...", shell_complete=files)
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that other machines reach; the token stays.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
 @click.option(
-    "--store", "address", metavar="URL|PATH", help="Where runs keep their answers; else WEFT_STORE, WEFT_HOME."
+    "--store",
+    "address",
+    metavar="URL|PATH",
+    shell_complete=files,
+    help="Where runs keep their answers; else WEFT_STORE, WEFT_HOME.",
 )
 def view(*, what: tuple[str, ...], port: int, host: str, allow_remote: bool, no_open: bool, address: str | None) -> int:
     """Show recordings and threads in the browser: graph, diffs, search, costs; fork and run.
@@ -169,7 +174,7 @@ def _sources(files: list[Path], stores: list[str], address: str | None, open_thi
         if runs is None:
             runs = Runs(threads, chat_opener(store), choices_of(store))
     if not sources:
-        raise UsageError("there is nothing to show")
+        raise UsageError("there is nothing to show\n  record something: weft record -- COMMAND")
 
     known = {source.id for source in sources}
 

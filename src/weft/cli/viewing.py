@@ -159,7 +159,7 @@ def planner(store: Store) -> Callable[[Mapping[str, Any]], Request]:
         registry = registry_of(store)
         pointer = (context.get("options") or {}).get("provider_ptr") or default_model()
         if not isinstance(pointer, str):
-            raise UsageError("nobody is named to answer this thread")
+            raise UsageError("nobody is named to answer this thread\n  name who answers where nobody is: WEFT_MODEL")
         chosen = registry.read(pointer)
         row = registry.row(chosen.provider)
         made = prepare(Target(row, chosen.model), context).to_dict(stream=False)
