@@ -85,7 +85,7 @@ fix: .venv/.dev ## repair format and lint, regenerate generated pages
 bench: .venv/.dev ## run every benchmark against its peer
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-soak: .venv/.dev provision ## run the long tests
+soak: .venv/.dev provision $(VIEWER) ## run the long tests
 	@$(BIN)/python -m pytest -m soak --timeout=3600 $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 corpus: .venv/.dev ## run the laws over the recorded exchanges (WEFT_CORPUS)

@@ -117,7 +117,7 @@ def _growth(results: Sequence[Result]) -> bool:
 
 def _disk() -> bool:
     """Store 1,000 requests that each resend their whole history, with messages of two kinds."""
-    luck = random.Random(3)  # noqa: S311
+    luck = random.Random(3)
     line = " ".join(texts(400, 3))
     agents = []
     for n in range(1000):

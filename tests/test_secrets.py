@@ -16,7 +16,7 @@ _ALNUM = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 def _drawn(length: int, letters: str = _ALNUM, seed: int = 7) -> str:
     """Letters drawn by lot; built here, so that no key-like text stands in this file."""
-    return "".join(Random(seed).choices(letters, k=length))  # noqa: S311
+    return "".join(Random(seed).choices(letters, k=length))
 
 
 SHAPES = {

@@ -20,7 +20,7 @@ NAMES = ("read", "tide", "harbour", "return", "self", "depth_m", "for", "pier", 
 
 def prose(seed: int, size: int) -> str:
     """Return text like what agents read: source and logs, with short lines, quotes and now and then a ✓ or a —."""
-    chance = random.Random(seed)  # noqa: S311 - made-up text
+    chance = random.Random(seed)
     lines: list[str] = []
     while sum(map(len, lines)) < size:
         words = " ".join(chance.choice(NAMES) for _ in range(chance.randint(2, 9)))

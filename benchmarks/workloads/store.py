@@ -26,7 +26,7 @@ FOLDER = Path(__file__).resolve().parents[1] / ".results"
 
 def texts(count: int, seed: int) -> list[str]:
     """Make messages of about 1 kB of ordinary words."""
-    luck = random.Random(seed)  # noqa: S311
+    luck = random.Random(seed)
     words = ["".join(luck.choices("etaoinshrdlu", k=luck.randrange(2, 9))) for _ in range(4000)]
     often = [1 / (n + 1) for n in range(len(words))]
     return [" ".join(luck.choices(words, often, k=luck.randrange(120, 260))) for _ in range(count)]

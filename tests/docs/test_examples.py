@@ -184,3 +184,15 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     targets = {match["target"] for match in LINK.finditer(page.read_text(encoding="utf-8"))}
 
     assert {target for target in targets if not (page.parent / target).exists()} == set()
+
+
+def test_every_page_is_listed_where_one_looks_for_it() -> None:
+    """STYLE: docs by need; a page that no index names is not found."""
+    docs = PROJECT / "docs"
+    listed = {
+        (index.parent / match["target"]).resolve()
+        for index in (docs / "README.md", docs / "decisions" / "README.md")
+        for match in LINK.finditer(index.read_text(encoding="utf-8"))
+    }
+
+    assert {page for page in docs.rglob("*.md") if page.name != "README.md"} - listed == set()

@@ -63,7 +63,7 @@ def sse(*events: Json) -> Json:
 
 def agent_trace(requests: int, seed: int = 1, *, text_bytes: int = 600) -> list[Json]:
     """A coding agent's session with Claude: tools, a cache mark that moves, one fork half-way."""
-    chance = random.Random(seed)  # noqa: S311
+    chance = random.Random(seed)
 
     def text(size: int) -> str:
         return " ".join(chance.choice(WORDS) for _ in range(size // 6))

@@ -9,15 +9,12 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
-
 from tests.support.components import require
 from weft.tools import Limits, Server, Toolbox
 
 T = TypeVar("T")
 
 HOSTILE = Path(__file__).resolve().parents[1] / "support" / "mcp" / "hostile.py"
-PROGRAMS = Path(sys.executable).parent
 
 # Short enough not to be waited for, long enough for a busy machine of two cores.
 SHORT = Limits(start_s=10, call_s=10, hard_s=30, leave_s=0.2, term_s=0.4)
@@ -37,10 +34,7 @@ def node(program: str, *arguments: str, name: str, **rest: Any) -> Server:
 
 def python(program: str, *arguments: str, name: str, **rest: Any) -> Server:
     """A reference server from PyPI."""
-    place = PROGRAMS / program
-    if not place.exists():
-        pytest.skip(f"{program} is not installed: uv sync --group mcp-servers")
-    return Server(name=name, command=(str(place), *arguments), **rest)
+    return Server(name=name, command=(str(require(program)), *arguments), **rest)
 
 
 def using(servers: Any, work: Callable[[Toolbox], Coroutine[Any, Any, T]], **rest: Any) -> T:

@@ -67,7 +67,7 @@ def write_trace(path: Path, records: Sequence[Any]) -> Path:
 
 def agent_records(count: int, seed: int = 1, *, rewinds: float = 0.08, errors: float = 0.05) -> list[dict[str, Any]]:
     """Give interleaved agent sessions: history sent again and again, retries, rewinds, errors, streams."""
-    rng = random.Random(seed)  # noqa: S311 - to be the same every time
+    rng = random.Random(seed)
     sessions: list[Iterator[dict[str, Any]]] = []
     records: list[dict[str, Any]] = []
     moment = START
