@@ -425,3 +425,33 @@ def test_a_device_or_a_pipe_is_written_and_never_replaced(weft: Weft, stf: str, 
     assert pipe.is_fifo()
     assert link.is_symlink()
     assert json.loads((tmp_path / "target.json").read_text("utf-8"))
+
+
+def test_a_large_file_shows_how_far_it_was_read_in_a_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "long.ndjson"
+    file.write_text("\n".join([json.dumps({"role": "user", "content": "x" * 100_000})] * 90), "utf-8")
+
+    status, shown = in_terminal("convert", str(file), "--to", "stf", "-o", str(tmp_path / "long.stf"))
+    piped = program("convert", str(file), "--to", "json", "-o", str(tmp_path / "long.json"))
+
+    assert (status, piped.status) == (0, 0)
+    assert "reading  [" in shown
+    assert "100%" in shown
+    assert (piped.out, piped.err) == ("", "")
+
+
+def test_a_session_whose_file_is_but_a_number_is_called_by_its_first_words(weft: Weft, tmp_path: Path) -> None:
+    """Claude Code and Codex name files by UUIDs, which say nothing in a list of bookmarks."""
+    name = "0d3f7b52-6c1e-4a53-9a0e-3f1c5d2b7a90"
+    said = [
+        "<environment_context>sh</environment_context>",
+        "Where can we moor, and for how long, with a draught of 5 m?",
+    ]
+    lines = [json.dumps({"role": "user", "content": text}) for text in said]
+    (tmp_path / f"{name}.ndjson").write_text("\n".join(lines), "utf-8")
+    (tmp_path / f"rollout-2026-01-01-{name}.ndjson").write_text(lines[0], "utf-8")
+
+    names = [*weft("import", str(tmp_path / f"{name}.ndjson"), "--json").json[0]["bookmarks"]]
+    names += weft("import", str(tmp_path / f"rollout-2026-01-01-{name}.ndjson"), "--json").json[0]["bookmarks"]
+
+    assert names == ["Where can we moor, and for how long, with a…", f"rollout-2026-01-01-{name}"]

@@ -15,6 +15,7 @@ import click
 
 from weft.cli.completing import files, formats_named
 from weft.cli.output import is_stream, whole_file
+from weft.cli.progress import watched_file
 from weft.cli.render import counted, json_text, note, table, visible
 from weft.cli.storing import as_json
 
@@ -133,8 +134,9 @@ def opened(given: str) -> Iterator[Source]:
     elif Path(given).is_dir():
         raise UsageError(f"{given} is a folder; name a file\n  to keep all that is in it: weft import {given}")
     else:
-        with Source.open(given) as source:
-            yield source
+        place = Path(given)
+        with watched_file(place, "reading") as file:
+            yield Source(file, place.name, place)
 
 
 def _is_folder(output: str) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -12,19 +10,16 @@ import click
 
 from weft.cli.completing import files
 from weft.cli.output import whole_file
+from weft.cli.progress import progress
 from weft.cli.render import counted, json_text, note, size_text, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from weft.trace import Cooked, Problem
 
 __all__ = ["cook"]
 
 PARTIAL = 3  # some records could not be read; the others are in the output
 _FORMATS = ("auto", "openai", "claude", "gemini", "responses", "bedrock", "cohere", "ollama")
-_WORTH_A_BAR = 8_000_000  # bytes; less is done before a bar is drawn
-_STEP = 1 << 20
 _SHOWN = 10  # problems in the summary
 
 
@@ -59,7 +54,7 @@ def cook(inputs: tuple[str, ...], output: str, format_name: str, links: bool, as
     cooker = Cooker(format=format_name, links=links)
     sources: list[str | BinaryIO] = [sys.stdin.buffer if name == "-" else name for name in inputs]
     records = 0
-    with _progress(inputs) as advance:
+    with progress("cooking", _total(inputs)) as advance:
         for place, line in read_records(sources, cooker.problems.append):
             records += 1
             cooker.add(line, place)
@@ -75,26 +70,11 @@ def cook(inputs: tuple[str, ...], output: str, format_name: str, links: bool, as
     return PARTIAL if problems else 0
 
 
-@contextmanager
-def _progress(inputs: tuple[str, ...]) -> Iterator[Callable[[int], None]]:
-    """Draw a bar for long work that someone watches; compressed files and pipes have no length to measure by."""
-    total = sum(_size(Path(name)) for name in inputs if name != "-")
-    is_measurable = "-" not in inputs and not any(name.endswith(".zst") for name in inputs)
-    if not (sys.stderr.isatty() and is_measurable and total >= _WORTH_A_BAR):
-        yield lambda _size: None
-        return
-    with click.progressbar(length=total, label="cooking", file=sys.stderr, show_pos=False) as bar:
-        waiting = 0
-
-        def advance(size: int) -> None:
-            nonlocal waiting
-            waiting += size
-            if waiting >= _STEP:
-                bar.update(waiting)
-                waiting = 0
-
-        yield advance
-        bar.update(waiting)
+def _total(inputs: tuple[str, ...]) -> int:
+    """Give the bytes there are to cook; none if that cannot be told, of a pipe or of compressed files."""
+    if "-" in inputs or any(name.endswith(".zst") for name in inputs):
+        return 0
+    return sum(_size(Path(name)) for name in inputs)
 
 
 def _size(path: Path) -> int:

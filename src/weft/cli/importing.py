@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +19,7 @@ from weft.cli.render import counted, json_text, note
 from weft.cli.storing import as_json, with_store
 
 if TYPE_CHECKING:
+    from weft.canon import Transcript
     from weft.formats import Format, Source
     from weft.threads import Incoming, Store
 
@@ -27,6 +29,8 @@ TRACE = "trace"
 POLL_SECONDS = 1.0
 BATCH_ENTRIES = 400  # are written at once: waiting for the disk after each conversation takes longer than all else
 NAMES_SHOWN = 10
+WORDS_CHARS = 48  # of a name made of the first words
+_NUMBERED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-", re.IGNORECASE)  # as agents name their sessions
 PASSED_SHOWN = 3
 
 
@@ -63,7 +67,10 @@ class _Result:
     help="What the files are; else their content tells, then their name.",
 )
 @click.option(
-    "-b", "--bookmark", metavar="NAME", help="A name for the current end; else the title, or the file's name."
+    "-b",
+    "--bookmark",
+    metavar="NAME",
+    help="A name for the current end; else the title, the file's name, or the first words.",
 )
 @click.option("--no-bookmarks", is_flag=True, help="Put no names on what is imported.")
 @click.option("--session", metavar="ID", help="Make turns of a session that was recorded here; empty is the last one.")
@@ -201,7 +208,7 @@ class _Job:
         entries = 0
         try:
             for transcript in kind.transcripts(source):
-                title = self._bookmark or transcript.session.title or Path(source.name).stem or "imported"
+                title = self._bookmark or transcript.session.title or _called(transcript, Path(source.name).stem)
                 batch.append(Incoming(transcript, EntryBlobs(transcript), title if self._names else None))
                 entries += len(transcript.entries)
                 if entries >= BATCH_ENTRIES:
@@ -233,6 +240,18 @@ class _Job:
             names += f" and {len(result.bookmarks) - NAMES_SHOWN:,} more"
         said = f"{counted(result.conversations, 'conversation')}, {counted(result.turns, 'new turn')}"
         click.echo(f"{result.path} ({result.format}): {said}{names}")
+
+
+def _called(transcript: Transcript, stem: str) -> str:
+    """Name a conversation that has no title by its file; where that is but a number, by the first words in it."""
+    if not _NUMBERED.search(stem):
+        return stem or "imported"
+    for entry in transcript.entries:
+        for part in entry.message.parts if entry.message.role == "user" else ():
+            words = " ".join((part.text or "").split())
+            if part.type == "text" and words and not words.startswith("<"):  # what an agent tells in the user's name
+                return f"{words[:WORDS_CHARS].rsplit(' ', 1)[0]}…" if len(words) > WORDS_CHARS else words
+    return stem
 
 
 @contextmanager
