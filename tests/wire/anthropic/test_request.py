@@ -882,3 +882,16 @@ def test_a_document_the_model_is_said_to_have_sent_is_said_back() -> None:
 
     assert DIALECT.encode_request(decoded.messages, decoded.spec, blobs).body["messages"] == [turn]
     assert losses(*decoded.messages, blobs=blobs)[0].reason == "part type file is not supported for role assistant"
+
+
+def test_a_block_whose_type_is_nested_without_end_goes_back_as_it_came() -> None:
+    """L6, J-05: what cannot be compared is no reason to fall."""
+    deep: Any = "x"
+    for _ in range(2_000):
+        deep = {"a": deep}
+    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": [{"type": deep, "a": 1}]}]}
+
+    read = DIALECT.decode_request(body)
+    encoded = DIALECT.encode_request(read.messages, read.spec, None)
+
+    assert encoded.roundtrip == ["context.messages[0].parts[0]"]

@@ -142,11 +142,16 @@ def _encode_parts(m: int, message: Message, blobs: BlobStore, policy: Policy, ou
         if block.__class__ is dict:
             blocks.append(block)
             raw = part.provider_raw
-            if raw is not None and part.type in RETURNED and block.get("type") == raw.get("type"):
+            if raw is not None and part.type in RETURNED and _is_same_type(block.get("type"), raw.get("type")):
                 out.returned(m, p)
         elif block is not None:
             out.lose_part(m, p, str(block))
     return blocks
+
+
+def _is_same_type(one: Any, other: Any) -> bool:
+    """Compare types of blocks; what is no text may be nested too deeply to be compared, and came back as it is."""
+    return one == other if isinstance(one, str) else not isinstance(other, str)
 
 
 def _join(content: list[Json], blocks: list[Json], policy: Policy) -> None:
