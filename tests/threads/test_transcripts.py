@@ -11,7 +11,6 @@ import pytest
 import weft
 from weft.blobs import InMemoryBlobStore
 from weft.canon import UNTIMED, Entry, Message, Part, Session, Transcript, Usage
-from weft.errors import BookmarkConflictError
 from weft.threads import Incoming, import_transcript, import_transcripts, transcript_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -51,6 +50,34 @@ def test_hints_for_caching_stay_behind_and_other_notes_are_kept(sqlite_store: we
     assert [part.json for part in parts if part.type == "annotation"] == [{"tag": "tides"}]
 
 
+def test_what_branches_share_is_made_ready_once(sqlite_store: weft.Store) -> None:
+    """Issue 8, speed: a long conversation with many ends takes memory as what is said in it, not as its ends."""
+    import tracemalloc
+
+    elsewhere = InMemoryBlobStore()
+    picture = Part("image", blob=elsewhere.put_blob(b"\x89PNG", media_type="image/png", kind="image"))
+    call = Part("tool_call", tool_call_id="k", tool_name="depth", tool_args={})
+    result = Part("tool_result", tool_call_id="k", tool_output="6.2 m")
+    trunk = [said("user", picture, "See:"), *(said("user", f"{n} " + "x" * 10_000) for n in range(60))]
+    entries = [
+        Entry(str(n), message, (str(n - 1),) if n else ()) for n, message in enumerate([*trunk, said("user", call)])
+    ]
+    last = entries[-1].id
+    ends = [Entry(f"end {n}", said("tool", result, f"{n}"), (last,)) for n in range(30)]
+    tracemalloc.start()
+
+    done = taken(sqlite_store, Transcript((*entries, *ends)))
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(done.ends), done.new_turns) == (30, len(entries) + 30)
+    assert done.dropped == ["0.parts[0]: the bytes of this image are not there"]
+    for end in done.ends:  # what is said before the place where they part counts for each of them
+        (name,) = {part.tool_name for part in sqlite_store.context(end).messages[-2].parts}
+        assert name == "depth"
+    assert peak < 15_000_000  # of 600 kB that all share; each for itself, they take more than 30 times that
+
+
 def test_a_picture_whose_bytes_are_gone_is_told_of_and_the_rest_is_stored(sqlite_store: weft.Store) -> None:
     elsewhere = InMemoryBlobStore()
     picture = Part("image", blob=elsewhere.put_blob(b"\x89PNG", media_type="image/png", kind="image"))
@@ -86,6 +113,8 @@ def test_names_that_cannot_be_bookmarks_are_made_some(sqlite_store: weft.Store) 
     assert taken(sqlite_store, one, turn_id).heads == {f"{turn_id}-": turn_id}
     assert taken(sqlite_store, one, " \n ").heads == {"imported": turn_id}
     assert taken(sqlite_store, one, "high \t water").heads == {"high water": turn_id}
+    assert taken(sqlite_store, one, "\x1b[1mhigh\x00\ud800").heads == {"[1mhigh": turn_id}
+    assert taken(sqlite_store, one, "x" * 1000).heads == {"x" * 200: turn_id}
 
 
 def test_a_name_someone_else_has_is_left_to_them(sqlite_store: weft.Store) -> None:
@@ -109,12 +138,24 @@ def test_a_name_that_went_on_here_stays_where_it_is(sqlite_store: weft.Store) ->
     assert sqlite_store.find("tides") == later.id
 
 
-def test_a_hundred_bookmarks_of_one_name_are_enough(sqlite_store: weft.Store) -> None:
-    for number in range(1, 100):
-        sqlite_store.add_turn(f"Mine {number}", bookmark="t" if number == 1 else f"t-{number}")
+def test_any_number_of_conversations_may_have_one_title(sqlite_store: weft.Store) -> None:
+    """Issue 8: exports have hundreds called `New chat`. Each gets a name, and the same one when it comes again."""
+    mine = sqlite_store.add_turn("Mine", bookmark="New chat")
+    chats = [Transcript.of([said("user", f"Question {number}")]) for number in range(300)]
 
-    with pytest.raises(BookmarkConflictError, match="a hundred"):
-        taken(sqlite_store, Transcript.of([said("user", "Theirs")]), "t")
+    def names() -> list[str]:
+        given_all = [Incoming(chat, InMemoryBlobStore(), "New chat") for chat in chats]
+        return [name for each in import_transcripts(sqlite_store, given_all) for name in each.heads]
+
+    first = names()
+    assert first == [f"New chat-{number}" for number in range(2, 302)]
+    assert names() == first
+    assert sqlite_store.find("New chat") == mine.id
+    later = sqlite_store.add_turn("On", continues=sqlite_store.find("New chat-7"), bookmark="New chat-7")
+    chats[40] = Transcript.of([said("user", "Question 40"), said("assistant", "Answer")])
+    assert names() == first  # one was continued here, one there
+    assert sqlite_store.find("New chat-7") == later.id
+    assert sqlite_store.turn("New chat-42").text == "Answer"
 
 
 def test_an_empty_transcript_is_nothing(sqlite_store: weft.Store) -> None:

@@ -22,7 +22,7 @@ from weft.threads.bookmarks import point
 from weft.threads.convert import TurnDraft, turns_from_messages
 from weft.threads.headish import Headish, check_bookmark_name, find
 
-__all__ = ["Chain", "add_chain", "continues_of", "import_frames", "import_messages", "prepared", "stored"]
+__all__ = ["Chain", "add_chain", "continues_of", "import_frames", "import_messages", "joined", "prepared", "stored"]
 
 _LAST_ID = "f5lxx1zz5epymff6c7g53tq0w"  # of the last millisecond but one that an id can name, in the year 10889
 
@@ -73,6 +73,19 @@ def prepared(
         if draft.cache or draft.extra.keys() - {"message", "annotation"}:
             wanted = wanted[:index]  # such a turn says more than its content, so it is never taken for another
             break
+    return Chain(drafts, payloads, wanted)
+
+
+def joined(chains: Iterable[Chain]) -> Chain:
+    """Put chains one after the other."""
+    drafts: list[TurnDraft] = []
+    payloads: list[bytes] = []
+    wanted: list[tuple[str, bytes]] = []
+    for chain in chains:
+        if len(wanted) == len(drafts):  # else what comes is after one that is never taken for another
+            wanted += chain.wanted
+        drafts += chain.drafts
+        payloads += chain.payloads
     return Chain(drafts, payloads, wanted)
 
 

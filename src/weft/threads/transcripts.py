@@ -6,6 +6,7 @@ it again changes nothing, and a file that has grown adds what it has more.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,20 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.blobs import BlobStore, InMemoryBlobStore
 from weft.canon import EMPTY, Entry, Message, Session, Transcript, Usage, thaw, write_block
-from weft.errors import BookmarkConflictError
 from weft.ids import id_time, is_turn_id
 from weft.store import FrameReader, FrameWriter, TurnRow
-from weft.threads import importing, resolve
+from weft.threads import importing
 from weft.threads.blocks import extra_of
-from weft.threads.bookmarks import point
 from weft.threads.convert import messages_from_turn
-from weft.threads.headish import check_bookmark_name, find
+from weft.threads.naming import Naming
 
 if TYPE_CHECKING:
     from weft.threads.library import Store
 
 __all__ = ["ImportedTranscript", "Incoming", "import_transcript", "import_transcripts", "transcript_of"]
 
+_NAME_CHARS = 200
+_UNSEEN = ("Cc", "Cs")  # control characters, and halves of what is one in UTF-16
 _USAGE = ("input_tokens", "output_tokens", "total_tokens")
 
 
@@ -64,7 +65,12 @@ def import_transcripts(store: Store, given: Sequence[Incoming]) -> list[Imported
     ready = [_Ready.of(each) for each in given]
     if all(each.is_stored(store.frames) for each in ready):
         return [each.report for each in ready]
-    return store.frames.write(lambda writer: [each.write(writer) for each in ready])
+
+    def write(writer: FrameWriter) -> list[ImportedTranscript]:
+        naming = Naming(writer)
+        return [each.write(writer, naming) for each in ready]
+
+    return store.frames.write(write)
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class _Ready:
     """A transcript whose branches only have to be written."""
 
     given: Incoming
-    branches: list[tuple[tuple[str, ...], tuple[Entry, ...], importing.Chain]]
+    branches: list[tuple[tuple[str, ...], str, importing.Chain]]  # names, the last entry, and all of it
     dropped: list[str]
     report: ImportedTranscript
 
@@ -80,23 +86,31 @@ class _Ready:
     def of(cls, given: Incoming) -> _Ready:
         dropped: list[str] = []
         branches = []
+        known: dict[tuple[int, str], tuple[int, importing.Chain]] = {}  # by all that came before: branches share that
         for names, path in given.transcript.paths():
             called: dict[str, str] = {}
-            messages = [_storable(entry, dropped, called) for entry in path]
-            chain = importing.prepared(messages, given.blobs, [_facts(entry) for entry in path])
-            branches.append((names, path, chain))
+            at, turns = 0, []
+            for entry in path:
+                called |= _called_by(entry)
+                if (at, entry.id) not in known:
+                    message = _storable(entry, dropped, called)
+                    turn = importing.prepared([message], given.blobs, [_facts(entry)])
+                    known[at, entry.id] = len(known) + 1, turn
+                at, turn = known[at, entry.id]
+                turns.append(turn)
+            branches.append((names, path[-1].id, importing.joined(turns)))
         return cls(given, branches, dropped, ImportedTranscript(dropped=dropped))
 
     def is_stored(self, reader: FrameReader) -> bool:
         """Tell whether there is nothing to write; then the report is made."""
         report = ImportedTranscript(dropped=self.dropped)
-        for names, path, chain in self.branches:
+        for names, end, chain in self.branches:
             ids = importing.stored(reader, chain)
             if ids is None:
                 return False
             if ids:
                 report.ends.append(ids[-1])
-            for name in self._wanted(names, path) if ids else ():
+            for name in self._wanted(names, end) if ids else ():
                 holder = reader.bookmark_spot(name)
                 if holder is None or holder.id != ids[-1]:
                     return False
@@ -104,33 +118,33 @@ class _Ready:
         self.report = report
         return True
 
-    def write(self, writer: FrameWriter) -> ImportedTranscript:
+    def write(self, writer: FrameWriter, naming: Naming) -> ImportedTranscript:
         """Write what is not there yet."""
         report = ImportedTranscript(dropped=self.dropped)
         turns: set[str] = set()
         new: set[str] = set()
         latest = writer.latest_turn_id() or ""
-        for names, path, chain in self.branches:
+        for names, end, chain in self.branches:
             ids = importing.add_chain(writer, chain)
             turns.update(ids)
             new.update(turn_id for turn_id in ids if turn_id > latest)  # ids only grow
             if ids:
                 report.ends.append(ids[-1])
-            for name in self._wanted(names, path) if ids else ():
-                report.heads[_named(writer, name, ids[-1], turns)] = ids[-1]
+            for name in self._wanted(names, end) if ids else ():
+                report.heads[naming.name(name, ids[-1], turns, is_new=ids[-1] in new)] = ids[-1]
         report.new_turns = len(new)
         return report
 
-    def _wanted(self, names: Sequence[str], path: Sequence[Entry]) -> list[str]:
+    def _wanted(self, names: Sequence[str], end: str) -> list[str]:
         """Give the bookmarks that the end of a branch is to have."""
         bookmark = self.given.bookmark
         if bookmark is None:
             return []
-        is_current = path[-1].id == self.given.transcript.current
+        is_current = end == self.given.transcript.current
         return [_bookmark(each) for each in (*([bookmark] if is_current else ()), *(f"{bookmark}/{n}" for n in names))]
 
 
-def _storable(entry: Entry, dropped: list[str], called: dict[str, str]) -> Message:
+def _storable(entry: Entry, dropped: list[str], called: Mapping[str, str]) -> Message:
     """Give a message as a turn can hold it; parts that have no form there are left out and told.
 
     A result is given the name of the tool that was `called`. Hints for caching stay behind: they say nothing of the
@@ -140,10 +154,8 @@ def _storable(entry: Entry, dropped: list[str], called: dict[str, str]) -> Messa
     kept = []
     for p, given in enumerate(message.parts):
         part = given
-        if part.type == "tool_call" and part.tool_call_id is not None and part.tool_name is not None:
-            called[part.tool_call_id] = part.tool_name
-        elif part.type == "tool_result" and part.tool_name is None and part.tool_call_id in called:
-            part = replace(part, tool_name=called[part.tool_call_id])
+        if part.type == "tool_result" and part.tool_name is None:
+            part = replace(part, tool_name=called.get(part.tool_call_id or ""))
         elif part.type == "annotation" and part.json is not None and "cache" in part.json:
             said = {key: value for key, value in part.json.items() if key != "cache"}
             if not said:
@@ -163,6 +175,15 @@ def _storable(entry: Entry, dropped: list[str], called: dict[str, str]) -> Messa
     return Message(message.role, kept, message.id, message.provider, None, message.timestamp)
 
 
+def _called_by(entry: Entry) -> dict[str, str]:
+    """Give the tools that an entry calls, by the ids of the calls."""
+    return {
+        part.tool_call_id: part.tool_name
+        for part in entry.message.parts
+        if part.type == "tool_call" and part.tool_call_id is not None and part.tool_name is not None
+    }
+
+
 def _facts(entry: Entry) -> dict[str, Any]:
     """Give what a turn keeps of an entry beside its content."""
     facts: dict[str, Any] = {}
@@ -179,26 +200,10 @@ def _facts(entry: Entry) -> dict[str, Any]:
 
 
 def _bookmark(name: str) -> str:
-    """Make a name that a bookmark can have."""
-    name = " ".join(name.split()) or "imported"
+    """Make a name that a bookmark can have, whatever a title is; it may get a number yet."""
+    seen = "".join(" " if unicodedata.category(letter) in _UNSEEN else letter for letter in name)
+    name = " ".join(seen.split())[:_NAME_CHARS].rstrip() or "imported"
     return f"{name}-" if is_turn_id(name) else name
-
-
-def _named(writer: FrameWriter, name: str, turn_id: str, turns: set[str]) -> str:
-    """Put a name on a turn; give the name it got. One that is ours (on a turn of this file) moves along."""
-    check_bookmark_name(name)
-    for attempt in range(1, 100):
-        candidate = name if attempt == 1 else f"{name}-{attempt}"
-        holder = writer.bookmark_spot(candidate)
-        if holder is not None and holder.id == turn_id:
-            return candidate
-        ours = holder is None or holder.id in turns
-        if holder is not None and not ours and turn_id in {frame.id for frame in resolve.raw(writer, [holder])}:
-            return candidate  # continued here since: it leads to more than the file has
-        if ours:
-            point(writer, candidate, find(writer, turn_id).seq, turn_id)
-            return candidate
-    raise BookmarkConflictError(f"there are a hundred bookmarks called {name!r} already")
 
 
 # -- threads to transcripts ------------------------------------------------------------------------------------------
