@@ -54,6 +54,35 @@ def test_formats_are_guessed_from_content_and_from_the_name_of_the_output(weft: 
     assert weft("convert", stf, "--from", "stf", "--to", "md").out.startswith("# Harbour\n\n## user\n")
 
 
+def test_a_pipe_is_read_as_a_file_by_its_name(stf: str, tmp_path: Path) -> None:
+    """Issue 8, 4: what the shell gives for `<(...)` has a name, but no place to go back to."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cp", stf, str(pipe)]) as filling:  # `cp` waits for its reader
+        read = program("convert", str(pipe), "--to", "ndjson")
+
+    assert (read.status, filling.returncode) == (0, 0), read.err
+    assert read.out == program("convert", stf, "--to", "ndjson").out
+
+
+def test_a_recording_is_imported_whole_from_a_pipe(tmp_path: Path) -> None:
+    """Issue 8, 4: what was looked at to know the format is a part of what is imported."""
+    asked = [{"role": "user", "content": "When? " + "x" * 50_000}]
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Six."}], "model": "c"}
+    request = {"model": "c", "max_tokens": 9, "messages": asked}
+    call = {"timestamp": 1, "duration_ms": 1, "url": "https://api.anthropic.com/v1/messages", "request": request}
+    lines = [json.dumps({"id": f"r{n}", **call, "response": {"id": f"m{n}", **answer}}) for n in range(4)]
+    (tmp_path / "calls.jsonl").write_text("\n".join(lines))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with subprocess.Popen(["cp", str(tmp_path / "calls.jsonl"), str(pipe)]):
+        taken = program("import", str(pipe), "--store", str(tmp_path / "store"))
+
+    assert taken.status == 0, taken.err
+    assert taken.out.startswith("4 requests")
+
+
 def test_files_come_and_go_through_pipes(stf: str) -> None:
     piped = program("convert", "--to", "ndjson", stdin=Path(stf).read_bytes())
 

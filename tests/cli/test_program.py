@@ -115,6 +115,13 @@ def test_a_file_in_the_place_of_a_command_is_not_sent_to_a_model(tmp_path: Path)
     assert f"weft import {tmp_path}/\n" in folder.stderr
 
 
+def test_a_long_question_of_any_script_is_no_file(tmp_path: Path) -> None:
+    """Issue 5: `weft "prompt"`. A name of a file has 255 bytes at the most, and most letters take several."""
+    asked = run("Когда вода самая высокая? " * 9 + "Скажи.", env={"WEFT_HOME": str(tmp_path), "WEFT_MODEL": ""})
+
+    assert asked.stderr.startswith("weft: nobody is named to answer")
+
+
 def test_an_unknown_command_is_misuse() -> None:
     result = run("lgo")
 

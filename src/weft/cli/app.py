@@ -97,7 +97,6 @@ ELSEWHERE: Mapping[str, str] = {
 # Words that look like a command with a slip in them and begin questions; `weft what is a weft` is one.
 QUESTIONS = frozenset({"explain", "is", "state", "what", "when", "where", "who", "why"})
 
-_LONGEST_NAME = 255  # of a file, in most file systems; a longer word is a question
 MISUSE = 2
 LOSSY = 3  # something would be lost, and --strict forbids it
 REFUSED = 4  # the provider said no
@@ -167,8 +166,9 @@ def _refuse_file(args: Sequence[str]) -> None:
     """Say what can be done with a file that stands where a command or a question should."""
     word = args[-1] if args else ""
     place = Path(word)
-    is_name = ("." in word or "/" in word) and len(word) <= _LONGEST_NAME
-    if not is_name or any(each != "--debug" for each in args[:-1]) or not place.exists():
+    is_name = "." in word or "/" in word
+    # pathlib's would raise at a question that is longer than the name of a file can be.
+    if not is_name or any(each != "--debug" for each in args[:-1]) or not os.path.exists(word):  # noqa: PTH110
         return
     if place.is_dir():
         raise click.UsageError(f"{word} is a folder, no command\n  keep the conversations in it: weft import {word}")

@@ -136,7 +136,7 @@ def opened(given: str) -> Iterator[Source]:
     else:
         place = Path(given)
         with watched_file(place, "reading") as file:
-            yield Source(file, place.name, place)
+            yield Source(file, place.name, place if place.is_file() else None)  # a pipe is read once
 
 
 def _is_folder(output: str) -> bool:

@@ -257,7 +257,7 @@ def _called(transcript: Transcript, stem: str) -> str:
 @contextmanager
 def _as_file(source: Source, path: str) -> Iterator[str]:
     """Give the place of a file; what was piped in has been looked at already, and is put into one."""
-    if path != "-":
+    if path != "-" and Path(path).is_file():
         yield path
         return
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -38,8 +38,15 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def watched_file(path: Path, label: str, buffer_bytes: int = _STEP) -> Iterator[io.BufferedReader]:
-    """Open a file to read, with a bar that follows the place it is read at; a file read twice begins anew."""
+def watched_file(path: Path, label: str, buffer_bytes: int = _STEP) -> Iterator[BinaryIO]:
+    """Open a file to read, with a bar that follows the place it is read at; a file read twice begins anew.
+
+    A pipe, such as the shell's `<(...)`, has no place and no size, and is read without a bar.
+    """
+    if not path.is_file():
+        with path.open("rb", buffering=buffer_bytes) as stream:
+            yield stream
+        return
     with progress(label, path.stat().st_size) as advance, _Watched(path, advance) as file:
         yield io.BufferedReader(file, buffer_bytes)
 
