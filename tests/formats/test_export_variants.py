@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import sqlite3
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,20 @@ def test_reasoning_and_calls_of_open_webui_are_what_they_are(answer: Json) -> No
     assert (thought.text, made.tool_args, made.tool_call_id) == ("a < b\nc", {"at": 1}, "k")
     assert transcript.entries[2].message.parts[0].tool_output == "06:10"
     assert [entry.id for entry in transcript.entries if entry.usage] == ["a"]
+
+
+def test_reasoning_of_open_webui_that_never_ends_is_text_and_soon_known() -> None:
+    """Issue 8, laws: any file gives an error or a result; one that was cut, or made to be slow, gives it in time."""
+    ended = '<details type="reasoning" done="true">\n<summary>Thought</summary>\n> hm\n</details>'
+    cut = '<details type="reasoning"><summary>x</summary>\n' * 2000
+    answer = {"id": "a", "parentId": None, "role": "assistant", "content": f"{ended}\nSix.\n{cut}"}
+    began = time.process_time()
+
+    transcript = read("open-webui", [{"id": "q", "chat": {"history": {"currentId": "a", "messages": {"a": answer}}}}])
+
+    parts = transcript.entries[0].message.parts
+    assert [(part.type, part.text) for part in parts] == [("thinking", "hm"), ("text", f"Six.\n{cut}")]
+    assert time.process_time() - began < 2
 
 
 def test_what_open_webui_has_of_unknown_kinds_is_kept() -> None:

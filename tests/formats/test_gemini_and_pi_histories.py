@@ -54,6 +54,14 @@ def test_a_gemini_history_that_was_written_anew_is_a_branch_from_where_it_differ
     assert transcript.linear()[2].message.parts[0].tool_output == "[cut]"
 
 
+def test_a_gemini_history_written_anew_with_odd_names_is_no_crash() -> None:
+    """Issue 8, laws: any mutated file gives an error or a result."""
+    note = {"type": "info", "id": ["a"], "content": "hm"}
+    session = as_lines(HEADER, {"$set": {"messages": [note]}}, {"$set": {"messages": []}}, gemini("1", "user", "hi"))
+
+    assert chain(GEMINI.load(session)) == ["1"]
+
+
 def test_what_a_gemini_session_is_called_and_where_it_ran_is_said_later() -> None:
     """Conventions 4, Gemini CLI: control lines `{"$set": {...}}`."""
     session = as_lines(HEADER, gemini("1", "user", "hi"), {"$set": {"summary": "Tides", "directories": ["/p"]}})

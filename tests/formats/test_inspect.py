@@ -53,6 +53,26 @@ def read_by(ask: Asked, data: bytes, folder: Path) -> dict[str, Any]:
     return found
 
 
+def an_eval(files: dict[str, Any]) -> Source:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, value in {"header.json": LOG, **files}.items():
+            archive.writestr(name, json.dumps(value))
+    return Source.of(made.getvalue())
+
+
+def test_chunks_are_found_whatever_else_is_in_their_folder() -> None:
+    """Issue 8, laws: a changed file gives an error or a result. Chunks are put in order by their numbers."""
+    folder = "samples/a_epoch_1"
+    chunks = {f"{folder}/messages/{n:03}.json": [{"role": "user", "content": str(n)}] for n in (10, 9, 0)}
+    others: dict[str, Any] = {f"{folder}/messages/{name}": [] for name in ("7", "index.json", "x.txt")}
+    sample = {f"{folder}/sample.json": {"id": "a", "epoch": 1, "message_refs": [[0, 3]]}}
+
+    (transcript,) = KIND.transcripts(an_eval({**chunks, **others, **sample}))
+
+    assert [entry.message.parts[0].text for entry in transcript.entries] == ["0", "9", "10"]
+
+
 def a_log(*samples: dict[str, Any], **more: Any) -> bytes:
     return json.dumps({**LOG, "samples": samples, **more}).encode()
 

@@ -10,7 +10,8 @@ import pytest
 from tests.formats.test_agent_sessions import as_lines, shape
 from tests.formats.test_export_variants import Json, read, texts
 from weft.canon import Transcript
-from weft.formats import Format, format_by_name, guess
+from weft.errors import CodecError
+from weft.formats import Format, Source, format_by_name, guess
 
 
 def again(kind: Format, transcript: Transcript) -> Transcript:
@@ -124,6 +125,19 @@ def test_fine_tuning_files_are_known_by_their_look(lines: list[Json]) -> None:
     assert guess(json.dumps(lines)) is kind
 
 
+def test_each_state_of_a_langchain_graph_is_a_conversation() -> None:
+    """Issue 8: nothing is lost in silence. A file may have several states, an array of them or a line each."""
+    states = [{"messages": [{"type": "human", "data": {"content": words}}], "step": words} for words in ("a", "b", "c")]
+    kind = format_by_name("langchain")
+
+    for given in (as_lines(*states), json.dumps(states)):
+        found = list(kind.transcripts(Source.of(given)))
+        assert [each.entries[0].message.parts[0].text for each in found] == ["a", "b", "c"]
+        assert [each.session.extras["langchain"]["step"] for each in found] == ["a", "b", "c"]
+    with pytest.raises(CodecError, match=r"line 2\.messages"):
+        list(kind.transcripts(Source.of(as_lines(states[0], {"type": "human", "data": {"content": "x"}}))))
+
+
 def test_uimessages_of_older_versions_are_read_as_those_of_now() -> None:
     """Conventions 4, UIMessage: a result lives in the part of its call; versions 3 and 4 called it otherwise."""
     invoked = {"state": "result", "toolCallId": "c", "toolName": "tide", "args": {"at": 1}, "result": "06:10"}
@@ -144,6 +158,19 @@ def test_uimessages_of_older_versions_are_read_as_those_of_now() -> None:
             ("2", "2/2", "assistant", last),
         ]
     assert guess(json.dumps([asked, third])) is kind
+
+
+@pytest.mark.parametrize("beside", [{}, {"parts": []}])
+def test_what_older_uimessages_say_beside_their_parts_is_read(beside: Json) -> None:
+    """Issue 8: nothing is lost in silence. Versions 3 and 4 had reasoning and text beside the parts, or without any."""
+    said = {"id": "1", "role": "assistant", "content": "At six.", "reasoning": "The tide turns.", **beside}
+
+    transcript = again(format_by_name("uimessage"), read("uimessage", [said]))
+
+    assert [(part.type, part.text) for part in transcript.entries[0].message.parts] == [
+        ("thinking", "The tide turns."),
+        ("text", "At six."),
+    ]
 
 
 # -- spans and captures ------------------------------------------------------------------------------------------------
@@ -207,6 +234,20 @@ def test_messages_that_were_events_are_read() -> None:
     assert [entry.message.role for entry in transcript.entries] == ["user", "assistant", "tool", "assistant"]
     assert transcript.entries[1].message.parts[0].tool_args == {"at": 1}
     assert transcript.entries[3].finish_reason == "stop"
+
+
+@pytest.mark.parametrize("number", ["--5", "9" * 5000, "-", "", "٣"])
+def test_a_number_of_otlp_that_is_none_is_no_crash(number: str) -> None:
+    """Issue 8, laws: a mutated file gives an error or a result, never a crash."""
+    attributes = [
+        {"key": "gen_ai.input.messages", "value": typed(json.dumps(ASKED))},
+        {"key": "gen_ai.usage.input_tokens", "value": {"intValue": number}},
+    ]
+    span = {"attributes": attributes, "startTimeUnixNano": number}
+
+    transcript = read("otel", {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+
+    assert shape(transcript) == [("1", None, "user", ["text"])]
 
 
 def test_numbers_that_a_backend_kept_as_texts_are_numbers() -> None:

@@ -20,7 +20,7 @@ from tests.support.transcripts import transcripts
 from tests.support.wire_messages import wire_messages
 from weft.canon import Entry, Message, Opening, Part, Stray, Transcript, gather
 from weft.errors import CodecError, UsageError
-from weft.formats import Ledger, Source, convert, converting, format_by_name, guess, jsonfeed, proof
+from weft.formats import Ledger, Source, convert, converting, format_by_name, guess, jsonfeed, lockstep, proof
 from weft.formats.flatten import flattened
 from weft.formats.jsonfeed import JsonFeed, keys_of
 from weft.formats.wiremessages import MessageReader, is_usual
@@ -330,6 +330,58 @@ def test_a_session_of_any_length_is_converted_in_the_same_memory(to: str, tmp_pa
                 tracemalloc.stop()
             assert ledger.kept["message"] == count
     assert peaks[1] < peaks[0] + 1_500_000  # of five megabytes more
+
+
+def test_lines_that_have_no_place_are_not_held_until_the_end(tmp_path: Path) -> None:
+    """Issue 8, speed: memory that does not grow with the file, though most of it is lines without a place in Codex."""
+    import tracemalloc
+
+    def lines(count: int) -> Iterator[bytes]:
+        for number in range(count):
+            names = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s"}
+            message = {"role": "user", "content": f"line {number}"}
+            yield json.dumps({"type": "user", **names, "cwd": "/", "message": message}).encode() + b"\n"
+            yield json.dumps({"type": "progress", "data": f"{number}" + "x" * 20_000}).encode() + b"\n"
+
+    class Gone:
+        def write(self, data: bytes) -> None:
+            self.size = len(data)
+
+    peaks = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(converting, "HELD_BYTES", 1000)
+        patch.setattr(proof, "HELD_PIECES", 50)
+        patch.setattr(lockstep, "STRAYS_HELD", 20)
+        for count in (100, 350):
+            (tmp_path / "session.jsonl").write_bytes(b"".join(lines(count)))
+            with Source.open(tmp_path / "session.jsonl") as source:
+                tracemalloc.start()
+                ledger = convert(source, Gone(), format_by_name("codex"), of=format_by_name("claude-code"))
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
+            assert ("lost", "strays", "codex has no place for it", count) in ledger.totals
+    assert peaks[1] < peaks[0] + 1_500_000  # of five megabytes more
+
+
+def test_a_long_session_of_many_branches_is_compared_in_time() -> None:
+    """Issue 8, speed: what points where is found once for all entries, not by looking through them for each."""
+    import time
+
+    step = lockstep.Lockstep()
+    count = 20_000
+    entries = [
+        Entry(f"e{n}", Message("user", (Part("text", "x"),)), (f"e{n - 2}",) if n > 1 else ()) for n in range(count)
+    ]
+    began = time.process_time()
+    given = step.watch(iter(entries))
+    found: list[Any] = []
+    for entry in given:
+        step.find(entry)
+        found += step.differences()
+    found += step.rest()
+
+    assert found == []
+    assert time.process_time() - began < 4
 
 
 def test_entries_that_are_late_are_like_any_other() -> None:

@@ -47,9 +47,17 @@ class _Turn:
     said: list[dict[str, Any]]
     agent: str
     where: str
+    calls: set[str | None] = field(default_factory=set)
     results: list[dict[str, Any]] = field(default_factory=list)
     is_open: bool = True
     answered: str | None = None  # the last of its results, once it was given
+
+    def add(self, said: dict[str, Any]) -> None:
+        """Take one more line of it."""
+        self.said.append(said)
+        blocks = said["message"].get("content")
+        found = blocks if isinstance(blocks, list) else ()
+        self.calls |= {text(block.get("id")) for block in found if isinstance(block, dict)}
 
 
 class _Reader:
@@ -102,14 +110,15 @@ class _Reader:
         turn = self.open.get(agent)
         if turn is not None:
             if kind == "assistant" and message.get("id") == turn.message_id is not None:
-                turn.said.append(said)
+                turn.add(said)
                 return
             if kind == "user" and (_answers(message, turn) or _is_of_call(said, turn)):
                 turn.results.append(said)
                 return
             turn.is_open = False
         if kind == "assistant":
-            turn = self.open[agent] = _Turn(message.get("id"), [said], agent, where)
+            turn = self.open[agent] = _Turn(message.get("id"), [], agent, where)
+            turn.add(said)
             self.waiting.append(turn)
         else:
             self.open.pop(agent, None)
@@ -347,26 +356,16 @@ def _answers(message: Mapping[str, Any], turn: _Turn) -> bool:
     content = message.get("content")
     if not isinstance(content, list) or not content:
         return False
-    calls = _calls(turn)
     return all(
-        isinstance(block, dict) and block.get("type") == "tool_result" and text(block.get("tool_use_id")) in calls
+        isinstance(block, dict) and block.get("type") == "tool_result" and text(block.get("tool_use_id")) in turn.calls
         for block in content
     )
-
-
-def _calls(turn: _Turn) -> set[str | None]:
-    calls = set()
-    for said in turn.said:
-        blocks = said["message"].get("content")
-        found = blocks if isinstance(blocks, list) else ()
-        calls |= {text(block.get("id")) for block in found if isinstance(block, dict)}
-    return calls
 
 
 def _is_of_call(said: Mapping[str, Any], turn: _Turn) -> bool:
     """Tell whether a user's line is what a call of the open message brought with it, as a skill brings its text."""
     name = said.get("sourceToolUseID")
-    return isinstance(name, str) and name in _calls(turn)
+    return isinstance(name, str) and name in turn.calls
 
 
 def _heard_user(message: Mapping[str, Any], shelf: Shelf, where: str) -> Message:

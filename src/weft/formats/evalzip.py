@@ -19,6 +19,8 @@ __all__ = ["ZSTANDARD", "eval_log", "zstd_member"]
 ZSTANDARD = 93  # the number of this compression in zip files; Python knows it from 3.14 on
 _HEADER, _START, _REDUCTIONS = "header.json", "_journal/start.json", "reductions.json"
 _SAMPLE = re.compile(r"samples/.*_epoch_\d+(?:\.json|(/)sample\.json)", re.DOTALL)
+# A chunk is called by the number of its first item; what is called otherwise is an index.
+_CHUNK = re.compile(r"(.*/)(\d{1,18})\.json", re.ASCII | re.DOTALL)
 _SEQUENCES = ("messages", "events", "calls", "attachments")
 _LOCAL_HEADER_BYTES = 30  # of which the last four are the lengths of the name and the extra field after it
 
@@ -40,12 +42,16 @@ def eval_log(infos: Sequence[zipfile.ZipInfo], read: Callable[[zipfile.ZipInfo],
 def _log(opening: bytes, files: dict[str, zipfile.ZipInfo]) -> Iterator[Piece]:
     yield opening.removesuffix(b"}") + b',"samples":['
     between = b""
+    chunks: dict[str, list[tuple[int, str]]] = {}
+    for name in files:
+        if found := _CHUNK.fullmatch(name):
+            chunks.setdefault(found[1], []).append((int(found[2]), name))
     for name, info in files.items():
         if found := _SAMPLE.fullmatch(name):
             yield between
             between = b","
             if found[1]:
-                yield from _chunked(name.removesuffix("sample.json"), files)
+                yield from _chunked(name.removesuffix("sample.json"), files, chunks)
             else:
                 yield info
     yield b"]"
@@ -55,7 +61,9 @@ def _log(opening: bytes, files: dict[str, zipfile.ZipInfo]) -> Iterator[Piece]:
     yield b"}"
 
 
-def _chunked(folder: str, files: dict[str, zipfile.ZipInfo]) -> Iterator[Piece]:
+def _chunked(
+    folder: str, files: dict[str, zipfile.ZipInfo], chunks: dict[str, list[tuple[int, str]]]
+) -> Iterator[Piece]:
     yield b'{"sample":'
     yield files[f"{folder}sample.json"]
     if f"{folder}metadata.json" in files:
@@ -63,14 +71,11 @@ def _chunked(folder: str, files: dict[str, zipfile.ZipInfo]) -> Iterator[Piece]:
         yield files[f"{folder}metadata.json"]
     before = b',"chunks":{'
     for sequence in _SEQUENCES:
-        prefix = f"{folder}{sequence}/"
         yield b'%s"%s":[' % (before, sequence.encode())
         before = b","
-        # A chunk is called by the number of its first item; what is called otherwise is an index.
-        names = (name.removeprefix(prefix).removesuffix(".json") for name in files if name.startswith(prefix))
-        for at, start in enumerate(sorted(int(name) for name in names if name.isdecimal())):
+        for at, (_, name) in enumerate(sorted(chunks.get(f"{folder}{sequence}/", ()))):
             yield b"," if at else b""
-            yield files[f"{prefix}{start}.json"]
+            yield files[name]
         yield b"]"
     yield b"}}"
 

@@ -384,12 +384,13 @@ class Names:
     def __init__(self) -> None:
         """Start with none given out."""
         self._given: set[str] = set()
+        self._counts: dict[str, int] = {}  # of those that were asked for more than once
 
     def unique(self, name: str) -> str:
         """Give the name itself, or one like it that is free."""
-        number, free = 1, name
+        free = name
         while free in self._given:
-            number += 1
+            self._counts[name] = number = self._counts.get(name, 1) + 1
             free = f"{name}#{number}"
         self._given.add(free)
         return free

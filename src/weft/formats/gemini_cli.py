@@ -41,7 +41,7 @@ _ROLES = {"user": "user", "gemini": "model"}
 class _Place:
     """A message on the branch that goes on: what it says, and the entries before it and at its end."""
 
-    name: Any
+    name: str | None
     look: int
     before: str | None
     after: str | None
@@ -114,7 +114,7 @@ class _Reader:
         messages = [each for each in messages if not _is_answered(each, called)]
         same = 0
         for place, each in zip(self.path, messages, strict=False):
-            if place.name != each.get("id") or (_is_talk(each) and place.look != _look(each)):
+            if place.name != text(each.get("id")) or (_is_talk(each) and place.look != _look(each)):
                 break
             same += 1
         if same < len(self.path):
@@ -123,7 +123,7 @@ class _Reader:
             if _is_talk(each):
                 yield from self._told(each, where)
             else:
-                self.path.append(_Place(each.get("id"), 0, self.last, self.last))
+                self.path.append(_Place(text(each.get("id")), 0, self.last, self.last))
 
     def _told(self, said: dict[str, Any], where: str) -> Iterator[Entry]:
         before, given = self.last, text(said.get("id"))

@@ -36,6 +36,7 @@ from weft.formats.foreign import (
     is_failed,
     listed,
     media,
+    need_list,
     need_object,
     objects,
     rest,
@@ -81,17 +82,25 @@ _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 
 
 def read(source: Source) -> Iterator[Piece]:
-    """Read one conversation: an array of messages, a line each, or the state of a graph that has them."""
-    shelf = Shelf()
-    before: tuple[str, ...] = ()
+    """Read one conversation, an array of messages or a line each; or the states of graphs, each of which has one."""
     given = objects(source)
     first = next(given, None)
-    inner = None if first is None else _inside(first[1])
-    yield Opening(Session(extras={NAME: rest(first[1], "messages")}) if first and inner is not None else Session())
-    if inner is not None:
-        given = ((f"messages[{n}]", need_object(each, f"messages[{n}]")) for n, each in enumerate(inner))
-    elif first is not None:
-        given = chain((first,), given)
+    if first is None or _inside(first[1]) is None:
+        yield from _conversation(chain(() if first is None else (first,), given), Session())
+        return
+    for place, state in chain((first,), given):
+        inner = need_list(_inside(state), f"{place}.messages")
+        said = ((f"{place}.messages[{n}]", each) for n, each in enumerate(inner))
+        yield from _conversation(
+            ((where, need_object(each, where)) for where, each in said),
+            Session(extras={NAME: rest(state, "messages")}),
+        )
+
+
+def _conversation(given: Iterator[tuple[str, dict[str, Any]]], session: Session) -> Iterator[Piece]:
+    yield Opening(session)
+    shelf = Shelf()
+    before: tuple[str, ...] = ()
     for number, (place, said) in enumerate(given, 1):
         entry = _entry(said, number, before, shelf, place)
         before = (entry.id,)

@@ -1,14 +1,15 @@
 """A long conversation beside what is read back of it, entry by entry, in memory that does not grow with it.
 
 Entries of both sides come in order. Two that say the same belong together; where they do not, a window of both is lined
-up. Of what was compared, only hashes of ids are kept, to tell what points where.
+up. Of what was compared, only hashes of ids are kept, to tell what points where; of lines that are no talk, hashes of
+the last ones.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import deque
-from collections.abc import Iterator
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from weft.canon import Closing, Entry, Opening, Piece, Session, Stray
@@ -17,6 +18,7 @@ from weft.formats.compare import Difference, alike, entry_differences, gist, ses
 __all__ = ["Lockstep"]
 
 WINDOW = 128  # entries of each side that are lined up where they differ
+STRAYS_HELD = 4096  # that may yet be found; of a format that has no place for them, none ever is
 GONE = -1
 
 
@@ -32,7 +34,7 @@ class Lockstep:
         self._pairs = 0
         self._last: tuple[str, str] | None = None  # the ids of the two that were compared last
         self._turns: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []  # those that continue another one
-        self._strays: dict[tuple[str, str], list[int]] = {}
+        self._strays: OrderedDict[int, list[int]] = OrderedDict()  # by the hash of each, which of those given it is
         self._stray_count = 0
         self._sessions = [Session(), Session()]
         self._ends = [Closing(), Closing()]
@@ -50,7 +52,7 @@ class Lockstep:
                 self._given_ids.append(hash(piece.id))
                 self._twins.append(GONE)
             elif isinstance(piece, Stray):
-                self._strays.setdefault((piece.format, piece.text), []).append(self._stray_count)
+                self._strays.setdefault(hash((piece.format, piece.text)), []).append(self._stray_count)
                 self._stray_count += 1
             else:
                 self._note_ends(0, piece)
@@ -62,11 +64,11 @@ class Lockstep:
             self._found.append(piece)
             self._found_ids.append(hash(piece.id))
         elif isinstance(piece, Stray):
-            numbers = self._strays.get((piece.format, piece.text))
-            if numbers:
+            name = hash((piece.format, piece.text))
+            if numbers := self._strays.get(name):
                 numbers.pop()
                 if not numbers:
-                    del self._strays[piece.format, piece.text]
+                    del self._strays[name]
         else:
             self._note_ends(1, piece)
 
@@ -80,7 +82,9 @@ class Lockstep:
     # -- comparing -----------------------------------------------------------------------------------------------
 
     def differences(self) -> Iterator[Difference]:
-        """Compare the entries that certainly belong together."""
+        """Compare the entries that certainly belong together; what was not found for long is gone."""
+        while len(self._strays) > STRAYS_HELD:
+            yield from _gone(self._strays.popitem(last=False)[1])
         while self._given and self._found:
             if alike(self._given[0], self._found[0]):
                 yield from self._pair()
@@ -98,9 +102,8 @@ class Lockstep:
         else:
             yield from self._lined_up(is_end=True)
         yield from session_differences(*self._sessions)
-        for (_, text), numbers in self._strays.items():
-            for number in numbers:
-                yield Difference(f"strays[{number}]", text, None)
+        for numbers in self._strays.values():
+            yield from _gone(numbers)
         yield from self._shape()
 
     def _pair(self) -> Iterator[Difference]:
@@ -145,35 +148,40 @@ class Lockstep:
 
     def _shape(self) -> Iterator[Difference]:
         """Compare parents, where they are not simply the entry before; heads; and the current entry."""
-        for i, given, found in self._turns:
-            parents = [self._twin(parent) for parent in given]
-            if parents != [self._place(self._found_ids, parent) for parent in found]:
-                yield Difference(f"entries[{i}].parent_ids", given, found)
         before, after = self._ends
+        mine = _places(self._given_ids, (*(turn[1] for turn in self._turns), before.heads.values(), (before.current,)))
+        theirs = _places(self._found_ids, (*(turn[2] for turn in self._turns), after.heads.values(), (after.current,)))
+        # What an entry was read back as stands at another place there; an id that no entry has stands for itself.
+        twins = {name: self._twins[at] for name, at in mine.items()}
+        for i, given, found in self._turns:
+            if [twins.get(hash(each), each) for each in given] != [theirs.get(hash(each), each) for each in found]:
+                yield Difference(f"entries[{i}].parent_ids", given, found)
         for name, target in before.heads.items():
             there = after.heads.get(name)
-            if there is None or self._twin(target) != self._place(self._found_ids, there):
+            if there is None or twins.get(hash(target), target) != theirs.get(hash(there), there):
                 yield Difference(f"heads[{name!r}]", target, there)
         for name in after.heads.keys() - before.heads.keys():
             yield Difference("heads", None, name)
-        current = self._current(before, self._given_ids)
-        if (None if current is None else self._twins[current]) != self._current(after, self._found_ids):
+        current = _current(before, self._given_ids, mine)
+        if (None if current is None else self._twins[current]) != _current(after, self._found_ids, theirs):
             yield Difference("current", before.current, after.current)
 
-    def _twin(self, given_id: str) -> int | str:
-        """Give the place of what a given entry was read back as; the id itself, if no entry has it."""
-        at = self._place(self._given_ids, given_id)
-        return at if isinstance(at, str) else self._twins[at]
 
-    @staticmethod
-    def _place(ids: array[int], entry_id: str) -> int | str:
-        try:
-            return ids.index(hash(entry_id))
-        except ValueError:
-            return entry_id
+def _gone(strays: list[int]) -> Iterator[Difference]:
+    return (Difference(f"strays[{number}]", "a line", None) for number in strays)
 
-    def _current(self, end: Closing, ids: array[int]) -> int | None:
-        if end.current is None:
-            return len(ids) - 1 if ids else None
-        at = self._place(ids, end.current)
-        return None if isinstance(at, str) else at
+
+def _places(ids: array[int], wanted: Iterable[Iterable[str | None]]) -> dict[int, int]:
+    """Give the places of some entries by the hashes of their ids, all found in one go."""
+    names = {hash(each) for some in wanted for each in some}
+    places: dict[int, int] = {}
+    for at, name in enumerate(ids):
+        if name in names:
+            places.setdefault(name, at)
+    return places
+
+
+def _current(end: Closing, ids: array[int], places: dict[int, int]) -> int | None:
+    if end.current is None:
+        return len(ids) - 1 if ids else None
+    return places.get(hash(end.current))

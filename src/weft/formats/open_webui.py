@@ -51,8 +51,9 @@ _COUNTS = (
 )
 _KEPT = ("id", "parentId", "role", "content", "timestamp", "model", "usage", "output", "files")
 _DETAILS = re.compile(
-    r'<details type="(reasoning|tool_calls)"([^>]*)>\s*(?:<summary>.*?</summary>)?(.*?)</details>\n?', re.DOTALL
+    r'<details type="(reasoning|tool_calls)"([^>]*)>\s*(?:<summary>.*?</summary>)?+(.*?)</details>\n?', re.DOTALL
 )
+_END = "</details>"
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
@@ -185,7 +186,8 @@ def _pieces(content: Any) -> Iterator[Part]:
         yield from _blocks(content)
         return
     at = 0
-    for found in _DETAILS.finditer(content):
+    ended = content.rfind(_END) + len(_END) + 1  # what begins after that never ends, and is text
+    for found in _DETAILS.finditer(content, 0, ended):
         if words := content[at : found.start()].strip("\n"):
             yield Part("text", words)
         at = found.end()

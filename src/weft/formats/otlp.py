@@ -7,6 +7,7 @@ were events, one a message, with its content in the body or in the event's own a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,7 @@ _EVENTS = {
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "assistant",
 }
+_INTEGER = re.compile(r"-?\d{1,20}", re.ASCII)  # of 64 bits, as text
 _VALUES = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 
 
@@ -64,7 +66,7 @@ def _value(value: Any) -> Any:
     """Give a value of OTLP as it is without its type."""
     match value:
         case {"intValue": number}:
-            return int(number) if isinstance(number, (int, str)) and str(number).lstrip("-").isdecimal() else number
+            return int(number) if isinstance(number, str) and _INTEGER.fullmatch(number) else number
         case {"arrayValue": inner}:
             return [_value(each) for each in listed(inner.get("values") if isinstance(inner, dict) else None)]
         case {"kvlistValue": inner}:
@@ -80,7 +82,7 @@ def began(span: Any) -> datetime | None:
     if not isinstance(span, dict):
         return None
     nanoseconds = span.get("startTimeUnixNano") or span.get("timeUnixNano")
-    if isinstance(nanoseconds, (int, str)) and str(nanoseconds).isdecimal():
+    if isinstance(nanoseconds, (int, str)) and _INTEGER.fullmatch(str(nanoseconds)):
         return moment(int(nanoseconds) // 10**6 / 1000)
     return moment(span.get("start_time"))
 

@@ -16,12 +16,13 @@ BESIDE_PARTS = ("content", "toolInvocations", "experimental_attachments", "reaso
 def parts_of(said: Mapping[str, Any]) -> list[Any]:
     """Give the parts of a message as they are called now."""
     given = said.get("parts")
-    if isinstance(given, list):
+    if isinstance(given, list) and given:
         parts = [_renamed(part) for part in given]
     else:
         calls = said.get("toolInvocations")
-        parts = [_invoked(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict)]
-        content = said.get("content")
+        thought, content = said.get("reasoning"), said.get("content")
+        parts = [{"type": "reasoning", "text": thought}] if isinstance(thought, str) and thought else []
+        parts += [_invoked(call) for call in (calls if isinstance(calls, list) else ()) if isinstance(call, dict)]
         parts += [{"type": "text", "text": content}] if isinstance(content, str) and (content or not parts) else []
     attached = said.get("experimental_attachments")
     for each in attached if isinstance(attached, list) else ():
