@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -125,6 +126,25 @@ def test_damage_is_found_and_named(tmp_path: Path, name: str) -> None:
         for turn_id in ids:
             with suppress(WeftError, ValueError):  # nothing hangs, nothing crashes, nothing wrong is given out
                 store.resolve(turn_id)
+
+
+def test_what_continues_a_circle_is_told_from_it_in_time(tmp_path: Path) -> None:
+    """D-22, G-01: a circle is named by the turns on it, however long the thread that continues it."""
+    folder = tmp_path / "store"
+    count = 8_000
+    with weft.open_store(folder) as store:
+        turns = store.import_messages([{"role": "user", "content": f"turn {n}"} for n in range(count)])
+    connection = sqlite3.connect(folder / "weft.db", isolation_level=None)
+    connection.execute("UPDATE frames SET parent = 3 WHERE seq = 2")
+    connection.close()
+
+    with weft.open_store(folder) as store:
+        began = time.process_time()
+        circles = [problem.message for problem in store.fsck() if problem.kind == "cycle"]
+        took = time.process_time() - began
+
+    assert circles == [f"turns continue each other in a circle: {turns[1].id}, {turns[2].id}"]
+    assert took < 3  # by walking up from each of them it takes four
 
 
 def test_a_damaged_page_is_found(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ The statements are the same for both databases; `ask` runs one and gives its row
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from weft import jsontext
@@ -44,6 +45,7 @@ _COLUMNS = (
     ("data", bytes, False),
     ("head", int, False),
 )
+_NAMES_TOLD = 10
 _EDGES = "SELECT child, position, parent FROM edges"
 _REFS = "SELECT child, position, ref FROM refs"
 _BOOKMARKS = "SELECT name, seq FROM bookmarks WHERE seq IS NOT NULL"
@@ -175,19 +177,24 @@ def _cycles(ids: dict[int, str], parents: dict[int, list[int]]) -> list[Problem]
     for child, above in parents.items():
         for parent in above:
             children.setdefault(parent, []).append(child)
-    free = [seq for seq in ids if not waiting.get(seq)]
-    while free:
-        for child in children.get(free.pop(), ()):
-            if child in waiting:
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    free.append(child)
-    left = sorted(seq for seq, count in waiting.items() if count > 0)
-    if not left:
-        return []
-    on_it = [seq for seq in left if _reaches_itself(seq, parents)]
-    names = ", ".join(ids[seq] for seq in on_it[:10])
+    left = _held(waiting, children, [seq for seq in ids if not waiting.get(seq)])
+    # What continues a circle is on none, and there may be very much of that.
+    below = {seq: sum(child in left for child in children.get(seq, ())) for seq in left}
+    left = _held(below, parents, [seq for seq, count in below.items() if count == 0])
+    on_it = list(islice((seq for seq in sorted(left) if _reaches_itself(seq, parents)), _NAMES_TOLD))
+    names = ", ".join(ids[seq] for seq in on_it)
     return [Problem("cycle", ids[on_it[0]], f"turns continue each other in a circle: {names}")] if on_it else []
+
+
+def _held(counts: dict[int, int], holding: Mapping[int, Sequence[int]], free: list[int]) -> set[int]:
+    """Take away what is free, and what only that held, again and again; give what is left."""
+    while free:
+        for each in holding.get(free.pop(), ()):
+            if each in counts:
+                counts[each] -= 1
+                if counts[each] == 0:
+                    free.append(each)
+    return {seq for seq, count in counts.items() if count > 0}
 
 
 def _reaches_itself(seq: int, parents: dict[int, list[int]]) -> bool:
