@@ -124,3 +124,17 @@ def test_an_account_as_if_more_were_cached_is_of_the_same_prompt(usage: dict[str
     written = counts.cache_write and max(0, counts.cache_write - 5)
     assert found == counts._replace(cached=(counts.cached or 0) + 5, cache_write=written)
     assert usage == before
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"input_tokens": "5", "cache_read_input_tokens": "x", "cache_creation_input_tokens": [1]},
+        {"prompt_tokens": 5, "prompt_tokens_details": [1]},
+        {"input_tokens": 5, "input_tokens_details": "none"},
+        {"promptTokenCount": 5, "cachedContentTokenCount": {}},
+    ],
+)
+def test_an_account_of_odd_types_is_read_as_far_as_it_goes(usage: dict[str, Any]) -> None:
+    """L6: what is no number counts for none."""
+    assert token_counts(as_if_cached(usage, 3)).cached == 3

@@ -25,6 +25,7 @@ from weft.wire.adapters import (
 from weft.wire.capabilities import CAPABILITIES
 from weft.wire.codec import ADAPTER, CROSSING, FAITHFUL, STEP, TURN, Decoded, Dialect, Encoded, Policy
 from weft.wire.framing import framing_of, parser_for
+from weft.wire.jsonarray import encode_json_array
 from weft.wire.recorded import dialect_of, dialect_of_path, recorded_frames, recorded_reply
 from weft.wire.registry import DIALECTS, detect, dialect, dialects
 from weft.wire.repair import IdRule
@@ -132,6 +133,7 @@ __all__ = [  # noqa: PLE0604 - the rest is from the table above
     "dialect_of",
     "dialect_of_path",
     "dialects",
+    "encode_json_array",
     "framing_of",
     "ingest_with",
     "parser_for",

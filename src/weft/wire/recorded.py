@@ -56,7 +56,8 @@ def _dialect_of_response(response: Any) -> str | None:
         return None
     if response.get("stream") is not True:
         return detect(response)
-    for line in response.get("sse_lines") or ():
+    lines = response.get("sse_lines")
+    for line in lines if isinstance(lines, list) else ():
         if isinstance(line, str) and line.startswith("data:"):
             text = line[5:]
             if '"message_start"' in text or '"content_block_' in text:

@@ -88,20 +88,23 @@ def as_if_cached(account: Mapping[str, Any], tokens: int) -> dict[str, Any]:
     apart = next((names for names in _APART if names[0] in usage or names[1] in usage), None)
     if apart is not None:
         read, write, fresh = apart
-        written = min(tokens, usage.get(write) or 0)
-        usage[write] = (usage.get(write) or 0) - written
+        written = min(tokens, _first(usage, (write,)) or 0)
+        usage[write] = (_first(usage, (write,)) or 0) - written
         usage.pop("cache_creation", None)  # Anthropic's, the same by how long it is kept
-        usage[fresh] = max(0, (usage.get(fresh) or 0) - (tokens - written))
-        usage[read] = (usage.get(read) or 0) + tokens
+        usage[fresh] = max(0, (_first(usage, (fresh,)) or 0) - (tokens - written))
+        usage[read] = (_first(usage, (read,)) or 0) + tokens
     elif "promptTokenCount" in usage:
-        usage["cachedContentTokenCount"] = (usage.get("cachedContentTokenCount") or 0) + tokens
+        usage["cachedContentTokenCount"] = (_first(usage, ("cachedContentTokenCount",)) or 0) + tokens
     elif "prompt_tokens" in usage:
-        details = usage.get("prompt_tokens_details") or {}
-        usage["prompt_tokens_details"] = {**details, "cached_tokens": (details.get("cached_tokens") or 0) + tokens}
+        usage["prompt_tokens_details"] = _more_cached(usage.get("prompt_tokens_details"), tokens)
     elif "input_tokens_details" in usage or "input_tokens" in usage:
-        details = usage.get("input_tokens_details") or {}
-        usage["input_tokens_details"] = {**details, "cached_tokens": (details.get("cached_tokens") or 0) + tokens}
+        usage["input_tokens_details"] = _more_cached(usage.get("input_tokens_details"), tokens)
     return usage
+
+
+def _more_cached(details: Any, tokens: int) -> dict[str, Any]:
+    known = details if isinstance(details, Mapping) else {}
+    return {**known, "cached_tokens": (_first(known, ("cached_tokens",)) or 0) + tokens}
 
 
 def usage_of(response: Any) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ METADATA = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 class StreamEncoder(BlockEncoder):
     """Writes events as messageStart to metadata, each as it comes."""
 
-    __slots__ = ("_calls", "_index", "_started")
+    __slots__ = ("_calls", "_index", "_late", "_started")
 
     def __init__(self, blobs: BlobStore | None = None) -> None:
         """Begin with nothing written."""
@@ -30,6 +30,7 @@ class StreamEncoder(BlockEncoder):
         self._started = False
         self._index = -1
         self._calls: dict[int, tuple[int, bool]] = {}  # by call: its block, and whether arguments were told
+        self._late: set[int] = set()  # blocks of calls that others have followed before any arguments came
 
     def begin(self, start: StreamStart | None = None) -> bytes:  # noqa: ARG002 - a stream says neither id nor model
         """Say who speaks."""
@@ -53,7 +54,8 @@ class StreamEncoder(BlockEncoder):
         if not kind:
             return b""
         if kind == "call" and any(at == self._index and not told for at, told in self._calls.values()):
-            return b""  # its arguments come with its end
+            self._late.add(self._index)
+            return b""  # its arguments are still to come
         return self._event("contentBlockStop")
 
     def text(self, piece: str) -> bytes:
@@ -84,15 +86,18 @@ class StreamEncoder(BlockEncoder):
         return self._event("contentBlockDelta", index, delta={"toolUse": {"input": piece}})
 
     def end_call(self, call: int, part: Part) -> bytes:
-        """Write the arguments of a call that told none, now that they are known."""
-        index, told = self._calls.get(call, (-1, True))
-        if told:
-            return b""
-        written = self.arguments(call, write_arguments(part.tool_args)) if part.tool_args else b""
+        """Close the call's block, with arguments that came only now; one that was not opened is told whole."""
+        if call not in self._calls:
+            return self.whole(part)
+        index, told = self._calls[call]
+        written = self.arguments(call, write_arguments(part.tool_args)) if part.tool_args and not told else b""
         self._calls[call] = (index, True)
         if self.opened == "call" and index == self._index:
             return written + self.close_block()
-        return written + self._event("contentBlockStop", index)
+        if index in self._late:
+            self._late.discard(index)
+            written += self._event("contentBlockStop", index)
+        return written
 
     def rest(self, part: Part) -> bytes:
         """Tell what a part has beside its text: the signature, the citations."""

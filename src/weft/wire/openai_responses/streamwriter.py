@@ -213,7 +213,7 @@ class StreamEncoder(TellingEncoder):
         written = b""
         opened = self._calls.pop(call, None)
         if opened is None:
-            written = self.open_call(ToolCallStart(call, part.tool_name or "", part.tool_call_id))
+            written = self.open_call(ToolCallStart(call, part.tool_name or "", part.tool_call_id, part.provider_raw))
             opened = self._calls.pop(call)
         item = self._item_of(part) or {**opened.item, "arguments": "".join(opened.pieces)}
         key = "input" if item["type"] == "custom_tool_call" else "arguments"
