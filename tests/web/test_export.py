@@ -70,18 +70,26 @@ def test_one_row_or_its_tree_can_be_shared(harbour: Harbour) -> None:
     assert all(run["items"] for run in tree["compare"]["diff"]["runs"])
 
 
-def test_secrets_are_masked_unless_that_is_switched_off(small_store: weft.Store) -> None:
+def test_secrets_are_masked_unless_that_is_switched_off(small_store: weft.Store, tmp_path: Path) -> None:
     """K-01, K-03: an exported file leaves the machine."""
     call = [{"type": "tool_use", "id": "c", "name": "f", "input": {"key": KEY}}]
     small_store.add_turn(f"my key is {KEY}, keep it")
     small_store.add_turn(f"{'far ' * 40}{KEY}", respond=True)  # cut in the middle of the key where it is one line
+    paper = tmp_path / f"{KEY}.txt"
+    paper.write_text("six metres")
+    document = small_store.document(paper).id
+    small_store.add_turn("read it", continues=document, bookmark=f"with {KEY}")
     turn = small_store.add_turn(call, json=True, role="assistant", respond=True).id
-    with running_viewer([ThreadsSource("t1", "threads", small_store)]) as page:
+    source = ThreadsSource("t1", "threads", small_store)
+    source.problems.append(f"line 3 is no record: {KEY}")
+    with running_viewer([source]) as page:
         masked, data = exported(page, scope="source", row_id=turn)
         whole, open_data = exported(page, scope="source", redact=False)
 
     assert KEY[:20] not in masked
     assert data["redactions"] > 0
+    assert ["with [redacted:anthropic]"] in [row["bookmarks"] for row in data["graph"]["rows"]]
+    assert data["source"]["problems"] == ["line 3 is no record: [redacted:anthropic]"]
     assert "keep it" in masked
     assert KEY in whole
     assert (open_data["is_redacted"], open_data["redactions"]) == (False, 0)

@@ -195,6 +195,8 @@ def test_an_edit_makes_a_new_chain_and_the_old_one_stays(bench: Bench) -> None:
     assert bench.refused(last, edits="x") == (400, "parameter")
     assert bench.refused(last, append=1) == (400, "parameter")
     assert bench.refused(last, servers=[1]) == (400, "parameter")
+    for name in ("\x1b[31mred", " ", "0" * 25):  # G-06, T-12: with an edit as without one
+        assert bench.refused(last, bookmark=name, edits=[{"message_id": ids[0], "text": "x"}]) == (400, "usage")
     assert bench.refused("none") == (404, "not_found")
 
 
@@ -389,6 +391,35 @@ def test_a_captured_request_keeps_its_tools_settings_and_pictures(
     assert body["messages"][-1]["content"][0]["text"] == (append or text or "How deep?")
 
 
+def test_what_a_captured_request_said_besides_outlives_the_message_it_was_said_with(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Issue 7: tools and settings hold at the end of a captured request, and that message is left out here."""
+    bench.show("x1", tmp_path / "looked.jsonl", LOOKED)
+    (answer,) = bench.page.get("/api/sources/x1/rows/r0")["response"]
+
+    drop = [{"message_id": answer["id"], "drop": True}]
+    over = bench.ended(bench.begin("r0", source_id="x1", edits=drop, append="And now?"))
+
+    assert over["state"] == "done", over
+    body = bench.simulator.seen[-1].body
+    assert (body["max_tokens"], body["temperature"], body["tools"][0]) == (77, 0.25, SOUND)
+    assert "Six." not in json.dumps(body["messages"])
+
+
+def test_servers_are_chosen_whatever_is_left_out(bench: Bench) -> None:
+    """Issue 7: the last message is left out, and what was chosen for the run holds at the one before it."""
+    first = bench.store.add_turn("One", provider_ptr=CLAUDE).id
+    last = bench.store.add_turn("Two", continues=first, provider_ptr=GEMINI).id
+    items = bench.page.get(f"/api/sources/t1/rows/{last}/diff")["items"]
+
+    over = bench.ended(bench.begin(last, edits=[{"message_id": items[1]["message"]["id"], "drop": True}], servers=[]))
+
+    assert bench.texts(over["turn_id"]) == ["One", "You said: One"]
+    options = bench.store.thread(over["turn_id"]).options
+    assert (options["servers"], options["provider_ptr"]) == ([], GEMINI)
+
+
 @pytest.mark.parametrize("append", [None, "And now?"])
 def test_what_is_shown_in_one_piece_and_kept_in_two_is_edited_as_it_is_shown(
     bench: Bench, tmp_path: Path, append: str | None
@@ -425,6 +456,39 @@ def test_a_document_goes_along_and_is_not_edited(bench: Bench, tmp_path: Path) -
         "text",
     ]
     assert bench.refused(joined, edits=[{"message_id": ids["six metres"], "text": "x"}]) == (400, "edit")
+
+    without = bench.ended(bench.begin(joined, edits=[{"message_id": ids["six metres"], "drop": True}]))
+
+    assert bench.texts(without["turn_id"])[:2] == ["Read this", "And?"]
+
+
+@pytest.mark.parametrize(
+    ("edited", "texts"),
+    [
+        ({"B": "b"}, ["A", "b", "C", "J"]),
+        ({"C": "c"}, ["A", "B", "c", "J"]),
+        ({"J": None}, ["A", "B", "C"]),
+        ({"A": None, "C": None}, ["B", "J"]),
+    ],
+)
+def test_an_edit_of_one_of_two_joined_threads_keeps_the_other(
+    bench: Bench, edited: dict[str, str | None], texts: list[str]
+) -> None:
+    """Issue 7: a thread that joins others is run with all of them, whichever of its messages is edited."""
+    first = bench.store.add_turn("A").id
+    second = bench.store.add_turn("C", continues=bench.store.add_turn("B").id).id
+    joined = bench.store.add_turn("J", continues=[first, second]).id
+    items = bench.page.get(f"/api/sources/t1/rows/{joined}/diff")["items"]
+    ids = {item["message"]["gist"]: item["message"]["id"] for item in items}
+    edits = [
+        {"message_id": ids[said], "drop": True} if text is None else {"message_id": ids[said], "text": text}
+        for said, text in edited.items()
+    ]
+
+    over = bench.ended(bench.begin(joined, edits=edits))
+
+    assert over["state"] == "done", over
+    assert bench.texts(over["turn_id"])[:-1] == texts
 
 
 def test_the_page_learns_whom_it_can_ask(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from weft.threads.diff import ThreadDiff
 from weft.threads.documents import document_from, sniff
 from weft.threads.editing import draft_of, edited_blocks
 from weft.threads.forget import Removal
+from weft.threads.headish import check_bookmark_name
 from weft.threads.leaks import Leak, scan_secrets
 from weft.threads.library import Store, open_store
 from weft.threads.listing import (
@@ -48,6 +49,7 @@ __all__ = [
     "TreeNode",
     "Turn",
     "TurnDraft",
+    "check_bookmark_name",
     "document_from",
     "draft_of",
     "edited_blocks",

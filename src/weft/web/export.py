@@ -41,6 +41,7 @@ _SHORTEST = 8  # characters of the shortest text that can hold a secret
 _SCOPES = ("row", "branch", "tree", "source")
 # Fields that link things together, or are words of the contract; what others wrote is in all the rest.
 _PLAIN = re.compile(r"(?:.*_)?ids?|children|merges|op|role|kind|state|format|change|reason|curve|media_type|version")
+_LISTS = ("bookmarks", "problems")  # of texts, where others are of ids
 
 
 def export(viewer: Viewer, wanted: Mapping[str, Any]) -> tuple[bytes, str]:
@@ -212,7 +213,7 @@ def _images(source: Source, attached: Sequence[contract.Attachment]) -> dict[str
     """Give pictures as data: URLs; one whose bytes cannot be had is left out, as the page leaves it out."""
     images: dict[str, str] = {}
     left = _MOST_BYTES // 2
-    for about in attached:
+    for about in {one["id"]: one for one in attached}.values():
         if not about["is_image"] or (about["size_bytes"] or 0) > _LARGEST_IMAGE:
             continue
         try:
@@ -220,8 +221,9 @@ def _images(source: Source, attached: Sequence[contract.Attachment]) -> dict[str
         except RefusedError:
             continue
         kind = known["media_type"].partition(";")[0].strip().lower()
-        left -= len(data) * 4 // 3
-        if kind in IMAGES and len(data) <= _LARGEST_IMAGE and left > 0:
+        size = len(data) * 4 // 3
+        if kind in IMAGES and len(data) <= _LARGEST_IMAGE and size < left:
+            left -= size
             images[about["id"]] = f"data:{kind};base64,{base64.b64encode(data).decode()}"
     return images
 
@@ -244,7 +246,11 @@ class _Redactor:
     def body(self, body: Body) -> Body:
         """Give a message without its secrets."""
         calls = tuple(BodyCall(call.name, call.id, self.text(call.arguments)) for call in body.calls)
-        return replace(body, content=self.text(body.content), calls=calls)
+        blobs = tuple(self._attachment(blob) for blob in body.blobs)
+        return replace(body, content=self.text(body.content), calls=calls, blobs=blobs)
+
+    def _attachment(self, blob: contract.Attachment) -> contract.Attachment:
+        return blob if blob["name"] is None else {**blob, "name": self.text(blob["name"])}
 
     def mask(self, root: dict[str, Any]) -> None:
         """Mask all other texts, in place."""
@@ -253,7 +259,9 @@ class _Redactor:
             value = todo.pop()
             if isinstance(value, dict):
                 for key, item in value.items():
-                    if isinstance(item, (dict, list)) and key not in ("blobs", "messages"):
+                    if key in _LISTS and isinstance(item, list):
+                        value[key] = [self.text(each) if isinstance(each, str) else each for each in item]
+                    elif isinstance(item, (dict, list)) and key not in ("blobs", "messages"):
                         todo.append(item)
                     elif isinstance(item, str) and not _PLAIN.fullmatch(key):
                         value[key] = self.text(_whole_words(item) if key in ("gist", "title") else item)

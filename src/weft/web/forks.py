@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from weft.errors import UsageError
 from weft.jsontext import dumps, loads
-from weft.store import Flag, TurnRow
-from weft.threads import Addition, Store, Turn
+from weft.store import Flag, TurnRow, merge_options
+from weft.threads import Addition, Store, Thread, Turn, check_bookmark_name
 from weft.trace import import_exchanges
 from weft.web.answers import RefusedError
 from weft.web.blocks import blocks_from_bodies
@@ -54,7 +54,10 @@ def fork_of(body: Mapping[str, Any]) -> Fork:
     servers = body.get("servers")
     if servers is not None and not (isinstance(servers, list) and all(isinstance(each, str) for each in servers)):
         raise RefusedError(400, "parameter", "servers is a list of names")
-    return Fork(_text(body, "model") or "", edits, _text(body, "append"), servers, _text(body, "bookmark"))
+    bookmark = _text(body, "bookmark")
+    if bookmark is not None:
+        check_bookmark_name(bookmark)
+    return Fork(_text(body, "model") or "", edits, _text(body, "append"), servers, bookmark)
 
 
 def _which(edit: Mapping[str, Any]) -> int:
@@ -153,33 +156,52 @@ def _own_name(store: Store, turn: Turn, *, goes_on: bool) -> str | None:
 def _edited(source: ThreadsSource, base: str, fork: Fork, held: Options) -> Turn:
     """Write the thread again from the first edited turn on; `held` holds at its end."""
     store = source.store
-    walk = store.thread(base, on_gap="mark").walk
-    changed = _changes(source, walk.turns, fork)
-    first = next((at for at, row in enumerate(walk.turns) if row.seq in changed), None)
+    thread = store.thread(base, on_gap="mark")
+    turns = thread.walk.turns
+    changed = _changes(source, turns, fork)
+    first = next((at for at, row in enumerate(turns) if row.seq in changed), None)
     if first is None:
         raise RefusedError(404, "not_found", "the edited message is not part of this thread")
-    ids = {row.seq: row.id for row in walk.turns}
-    above = [ids[seq] for seq in walk.parents_of(walk.turns[first])]
+    above = _ends(thread, first)
     name = fork.bookmark or _own_name(store, store.turn(base), goes_on=False)
-    last: Turn | None = None
-    rows = walk.turns[first:]
-    for at, row in enumerate(rows):
-        payload = dumps(changed[row.seq]) if row.seq in changed else row.data
-        if row.seq in changed and not changed[row.seq]:
-            continue
-        is_last = at == len(rows) - 1 and fork.append is None
-        own = _unmarked(held if is_last else loads(row.options) if row.options else {})
-        last = _again(store, row, payload, above, name, fork.servers if is_last else None, own)
-        above, name = [last.id], None
-    if fork.append is not None:
-        return store.add_turn(fork.append, continues=above, provider_ptr=fork.model or None, servers=fork.servers)
-    if last is None:
-        if not above:
+    kept: list[tuple[TurnRow, Options]] = []
+    said: Options = {}  # what turns that are left out said besides their messages: it holds from the next one on
+    for row in turns[first:]:
+        said = merge_options(said, loads(row.options) if row.options else {})
+        if changed.get(row.seq) != []:
+            kept.append((row, said))
+            said = {}
+    if fork.append is None:
+        said = {**said, **held}
+        if not kept and not above:
             raise RefusedError(400, "base", "nothing is left to be answered")
-        last = store.turn(above[0])
-    if last.role == "assistant":
-        raise RefusedError(400, "base", "after this edit the thread ends in an answer: say something to go on with")
-    return last
+        if not kept and len(above) > 1:  # the turn that joined them is left out: the last of them does it now
+            kept, above = [(turns[first - 1], {})], _ends(thread, first - 1)
+        if (kept[-1][0] if kept else store.row(above[0])).role == "assistant":
+            raise RefusedError(400, "base", "after this edit the thread ends in an answer: say something to go on with")
+        if not kept:
+            return _continued(store, above[0], fork, _unmarked(said))
+    for at, (row, own) in enumerate(kept, 1):
+        is_last = at == len(kept) and fork.append is None
+        payload = dumps(changed[row.seq]) if row.seq in changed else row.data
+        options = _unmarked({**own, **said} if is_last else own)
+        turn = _again(store, row, payload, above, name, fork.servers if is_last else None, options)
+        if is_last:
+            return turn
+        above, name = [turn.id], None
+    options = {**_unmarked(said), **({"provider_ptr": fork.model} if fork.model else {})}
+    if fork.servers is not None:
+        options["servers"] = list(fork.servers)
+    return store.add(
+        Addition(dumps([{"type": "text", "text": fork.append}]), "user", above, options=options, bookmark=name)
+    )
+
+
+def _ends(thread: Thread, count: int) -> list[str]:
+    """Give the turns that the first turns of a thread end in: one, or each of those that are joined further down."""
+    above = thread.walk.turns[:count]
+    continued = {seq for row in above for seq in thread.walk.parents_of(row)}
+    return [row.id for row in above if row.seq not in continued]
 
 
 def _changes(source: ThreadsSource, rows: Sequence[TurnRow], fork: Fork) -> dict[int, list[Any]]:
@@ -194,9 +216,12 @@ def _changes(source: ThreadsSource, rows: Sequence[TurnRow], fork: Fork) -> dict
             seen[message_id] = which + 1
             if (message_id, which) not in wanted:
                 continue
-            if row.flags & Flag.DOCUMENT:
-                raise RefusedError(400, "edit", "a document is not edited here; it can be left out")
             said = wanted[message_id, which]
+            if row.flags & Flag.DOCUMENT:
+                if said is not None:
+                    raise RefusedError(400, "edit", "a document is not edited here; it can be left out")
+                blocks = []
+                continue
             blocks = list(source.blocks(row)) if blocks is None else blocks
             blocks[number] = None if said is None else _said(blocks[number], said)
         if blocks is not None:
