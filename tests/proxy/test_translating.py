@@ -21,11 +21,13 @@ import httpx2
 import pytest
 
 from tests.support.sim import running_simulator
+from weft.blobs import InMemoryBlobStore
 from weft.client import Client, Secret, Target
 from weft.providers import provider
 from weft.proxy import TranslatingProxy, Translation
 from weft.trace import Recorder, open_sink
 from weft.trace.decoding import zstd_module
+from weft.wire import StreamReader, dialect, dialect_of_path, recorded_reply
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what they warn about while they are imported is theirs
@@ -35,6 +37,7 @@ with warnings.catch_warnings():
     from google.genai import types
 
 HI = [{"role": "user", "content": "hi"}]
+GEMINI_HI = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
 TOOL = {"type": "object", "properties": {"pier": {"type": "integer"}}, "required": ["pier"]}
 
 
@@ -89,6 +92,42 @@ def _clients_go_with_their_test() -> Iterator[None]:
 
 def records(output: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "framing"),
+    [
+        (
+            "/model/m/converse-stream",
+            {"messages": [{"role": "user", "content": [{"text": "hi"}]}]},
+            "application/vnd.amazon.eventstream",
+        ),
+        ("/v2/chat", {"model": "m", "messages": HI, "stream": True}, "text/event-stream"),
+        ("/api/chat", {"model": "m", "messages": HI}, "application/x-ndjson"),
+        ("/v1beta/models/m:streamGenerateContent?alt=sse", GEMINI_HI, "text/event-stream"),
+        ("/v1beta/models/m:streamGenerateContent", GEMINI_HI, "application/json"),
+    ],
+)
+def test_a_stream_is_framed_and_recorded_as_its_client_speaks(
+    path: str, asked: dict[str, Any], framing: str, tmp_path: Path
+) -> None:
+    """X-32: the media type is the one that the client's provider gives, and what was told is read from the record."""
+    output = tmp_path / "t.jsonl"
+    with translating("anthropic", output) as proxy:
+        answer = httpx2.post(proxy.url + path, json=asked)
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, framing)
+    told = dialect_of_path(path) or ""
+    decoder: Any = dialect(told).StreamDecoder()
+    reader = StreamReader(decoder, framing)
+    reader.feed(answer.content)
+    reader.close()
+    assert [part.text for part in decoder.reply.message.parts] == ["You said: hi"]
+    (record,) = records(output)
+    kept = recorded_reply(record["response"], dialect(told), InMemoryBlobStore())
+    assert kept is not None
+    assert kept.message is not None
+    assert [part.text for part in kept.message.parts] == ["You said: hi"]
 
 
 @pytest.mark.parametrize("to", ["openai", "openai-responses", "gemini", "cohere", "bedrock"])

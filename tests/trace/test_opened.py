@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import weft
 from tests.support.agents import claude_record, openai_record, sse
 from weft.errors import StoreError, UsageError, WireError
-from weft.trace import import_exchanges, open_record
+from weft.trace import Meta, cook, facts_of, import_exchanges, open_record, record_line
 
 USER: dict[str, Any] = {"role": "user", "content": "How deep?"}
 
@@ -25,6 +26,7 @@ USER: dict[str, Any] = {"role": "user", "content": "How deep?"}
         ({"request": {"messages": [USER]}, "response": sse({"type": "content-delta", "delta": {}})}, "cohere"),
         ({"request": {"messages": [USER]}, "response": sse({"choices": []})}, "openai_chat"),
         ({"request": {"messages": [USER]}, "response": {"stream": True, "sse_lines": ["event: x", 3]}}, "openai_chat"),
+        ({"request": {"messages": [USER]}, "response": {"stream": True, "sse_lines": 5}}, "openai_chat"),
         ({"path": "/elsewhere", "request": {"messages": [USER]}, "response": None}, "openai_chat"),
     ],
 )
@@ -114,3 +116,41 @@ def test_an_import_is_tried_again_from_where_the_store_is(sqlite_store: weft.Sto
     frames.write = real  # type: ignore[method-assign]
 
     assert (report.new_turns, sqlite_store.stats().turns, sqlite_store.fsck()) == (4, 4, [])
+
+
+ELEMENTS = [
+    {"candidates": [{"content": {"role": "model", "parts": [{"text": "Six "}]}, "index": 0}]},
+    {
+        "candidates": [
+            {"content": {"role": "model", "parts": [{"text": "metres."}]}, "finishReason": "STOP", "index": 0}
+        ],
+        "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2},
+    },
+]
+
+
+@pytest.mark.parametrize(("cut", "text"), [(0, "Six metres."), (9, "Six ")])
+def test_a_stream_that_is_one_json_array_is_recorded_cooked_and_read(cut: int, text: str) -> None:
+    """C-1, X-05: Gemini's, without `alt=sse`; cut off anywhere, what arrived is there and is marked."""
+    asked = b'{"contents":[{"role":"user","parts":[{"text":"How deep?"}]}]}'
+    answered = json.dumps(ELEMENTS, indent=1).encode()
+    path = "/v1beta/models/gemini-9:streamGenerateContent"
+    meta = Meta(path=path, status=200, response_type="application/json")
+
+    line = record_line(meta, asked, answered[: len(answered) - cut], (), None)
+
+    record = json.loads(line)
+    assert (record["state"], "rest" in record["response"]) == (("incomplete", True) if cut else ("complete", False))
+    assert [message.content for message in cook([line]).messages] == ["How deep?", text]
+    reply = open_record(record).reply
+    assert reply is not None
+    assert reply.message is not None
+    assert "".join(part.text or "" for part in reply.message.parts) == text
+    assert facts_of(record).tokens.input == (None if cut else 3)
+
+
+def test_an_array_that_is_no_stream_stays_as_it_is() -> None:
+    """C-1."""
+    for path, status in (("/v1/files", 200), ("/v1beta/models/g:streamGenerateContent", 429)):
+        meta = Meta(path=path, status=status, response_type="application/json")
+        assert json.loads(record_line(meta, b"{}", b'[{"a":1}]', (), None))["response"] == [{"a": 1}]

@@ -127,6 +127,21 @@ def test_packed_traces_are_read_and_followed(tmp_path: Path) -> None:
     assert recording.record(recording.request("c3")) == json.loads(lines[3])
 
 
+@pytest.mark.parametrize("form", ["packed under another name", "one value with a mark before it"])
+def test_a_record_is_read_again_whatever_the_file_is_called_and_begins_with(tmp_path: Path, form: str) -> None:
+    """C-13, C-5: what a file is, its first bytes tell; a request of it is looked at as of any other."""
+    record = agent_trace(1)[0]
+    path = tmp_path / "t.json"
+    if form.startswith("packed"):
+        path.write_bytes(zstd_module().compress(json.dumps(record).encode() + b"\n"))
+    else:
+        path.write_bytes(b"\xef\xbb\xbf" + json.dumps(record, indent=1).encode())
+    trace = TraceFile(path)
+
+    assert (trace.refresh(), trace.refresh()) == (1, 0)
+    assert trace.record(trace.cooked().requests[0]) == record
+
+
 @pytest.mark.parametrize("form", ["zstd", "zstd, one frame", "list"])
 def test_a_record_is_read_again_without_reading_all_before_it(form: str, tmp_path: Path) -> None:
     """C-13: of a packed file or a JSON list as of plain lines; and neither is taken for grown when asked again."""

@@ -309,8 +309,10 @@ def test_every_form_of_a_trace_is_read(tmp_path: Path, form: str) -> None:
     assert json.loads(source.copy_of("r0", "json"))["model"] == "mint-1"
 
 
-def test_a_trace_in_zstd_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "trace.jsonl.zst"
+@pytest.mark.parametrize("name", ["trace.jsonl.zst", "trace.jsonl"])
+def test_a_trace_in_zstd_is_read(tmp_path: Path, name: str) -> None:
+    """C-13: by its name, or by what it begins with."""
+    path = tmp_path / name
     path.write_bytes(zstd_module().compress(line(0, [{"role": "user", "content": "packed"}])))
     source = loaded(open_recorded("f1", path))
 

@@ -15,9 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 from weft.blobs import InMemoryBlobStore
-from weft.canon import RequestPlan
+from weft.canon import Event, RequestPlan
 from weft.client import Client, Target, call_to
 from weft.errors import ProviderError, WeftError
 from weft.jsontext import dumps, loads
@@ -28,7 +29,15 @@ from weft.proxy.listing import listed_models, spoken_to
 from weft.proxy.routes import Route, Routes
 from weft.proxy.server import Proxy
 from weft.trace import Capture, Decoding, Recorder
-from weft.wire import Dialect, dialect, dialect_of_path, plan_request, told_elsewhere
+from weft.wire import (
+    Dialect,
+    dialect,
+    dialect_of_path,
+    encode_json_array,
+    parser_for,
+    plan_request,
+    told_elsewhere,
+)
 
 if TYPE_CHECKING:
     from weft.proxy.connection import ClientConnection
@@ -38,8 +47,12 @@ if TYPE_CHECKING:
 __all__ = ["TranslatingProxy", "Translation"]
 
 _LONGEST_BODY = 64 << 20
-_MEDIA_TYPES = {"sse": "text/event-stream", "eventstream": "application/vnd.amazon.eventstream"}
-_MEDIA_TYPES |= {"ndjson": "application/x-ndjson", "json_array": "application/json"}
+_MEDIA_TYPES = {
+    "sse": "text/event-stream",
+    "aws_eventstream": "application/vnd.amazon.eventstream",
+    "ndjson": "application/x-ndjson",
+    "json_array": "application/json",
+}
 # Which error a client's library makes of a status, in Anthropic's words.
 _KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
 _KINDS |= {413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error"}
@@ -268,12 +281,15 @@ class TranslatedFlow(Flow):
 
     async def _tell(self, plan: tuple[RequestPlan, InMemoryBlobStore], source: Dialect) -> None:
         request, blobs = plan
-        encoder = source.StreamEncoder(blobs)
+        encoder: Any = source.StreamEncoder(blobs)
+        framing = source.framing
+        if source.name == "gemini" and parse_qs(self.request.target.partition(b"?")[2]).get(b"alt") != [b"sse"]:
+            encoder, framing = _ArrayEncoder(encoder.feed), "json_array"
         call = call_to(self._translation.target, request.request, blobs=blobs)
         async with self._translation.client.stream(call) as events:
             async for event in events:
                 if not self.has_answered:  # the far side has agreed to answer
-                    self._head_of(200, _MEDIA_TYPES.get(source.framing, "text/event-stream"), request)
+                    self._head_of(200, _MEDIA_TYPES[framing], request)
                 self._chunk(encoder.feed(event))
                 await self._valve.is_open.wait()
             is_whole = events.reply is not None and events.reply.finished
@@ -363,6 +379,25 @@ class TranslatedFlow(Flow):
         self._head_of(status, "application/json", None, length=len(written), retry_after_s=retry_after_s)
         self._say(written)
         self._finish_well()
+
+
+class _ArrayEncoder:
+    """Tells a Gemini stream to who did not ask for server-sent events: as the elements of one JSON array."""
+
+    def __init__(self, tell: Callable[[Event], bytes]) -> None:
+        self._tell = tell
+        self._parser = parser_for("sse")
+        self._count = 0
+
+    def feed(self, event: Event) -> bytes:
+        written = b""
+        for frame in self._parser.feed(self._tell(event)):
+            written += encode_json_array(frame.data, self._count)
+            self._count += 1
+        return written
+
+    def close(self) -> bytes:
+        return b"]" if self._count else b"[]"
 
 
 class _Valve:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from weft.trace.cooker import Cooker as Cooker
     from weft.trace.cooker import cook as cook
     from weft.trace.decoding import Decoding as Decoding
+    from weft.trace.decoding import is_packed as is_packed
     from weft.trace.dedup import message_key as message_key
     from weft.trace.dedup import tool_key as tool_key
     from weft.trace.difference import DiffItem as DiffItem
@@ -128,7 +129,7 @@ _MODULES = {
     "weft.trace.opened": ("Opened", "dialect_of", "error_of", "open_record"),
     "weft.trace.cooked": ("Cooked", "CookedMessage", "CookedRequest", "CookedTool", "Link", "Place", "Problem"),
     "weft.trace.cooker": ("Cooker", "cook"),
-    "weft.trace.decoding": ("Decoding",),
+    "weft.trace.decoding": ("Decoding", "is_packed"),
     "weft.trace.dedup": ("message_key", "tool_key"),
     "weft.trace.difference": ("DiffItem", "DiffResult", "diff"),
     "weft.trace.branches": ("Curve", "Geometry", "Line", "Placed", "geometry", "layout"),

@@ -7,12 +7,16 @@ installed, leaves the bytes as they are and says so; so does one that is broken,
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 from weft.errors import UsageError
 
-__all__ = ["Decoding", "zstd_module"]
+__all__ = ["ZSTD", "Decoding", "is_packed", "zstd_module"]
+
+ZSTD = b"\x28\xb5\x2f\xfd"  # how a file in zstd begins
 
 _PIECE = 1 << 20  # a bomb is met in pieces of this size
 
@@ -36,6 +40,17 @@ def zstd_module() -> Any:
         except ImportError:
             continue
     raise UsageError("this Python has no zstd\n  install it: pip install 'weft[proxy]'")
+
+
+def is_packed(path: Path) -> bool:
+    """Tell whether a file is in zstd, or will be: by its name, or by what it begins with."""
+    if path.name.endswith(".zst"):
+        return True
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(ZSTD)) == ZSTD
+    return False
 
 
 class _Zlib:

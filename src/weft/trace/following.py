@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from weft.store import Exchanges, FrameStore
-from weft.trace.decoding import zstd_module
+from weft.trace.decoding import is_packed, zstd_module
 from weft.trace.journal import read_part
 
 __all__ = ["FileFollower", "Follower", "StoreFollower", "UnderWay"]
@@ -105,7 +105,7 @@ class FileFollower:
         self._at = 0
         self._identity: tuple[int, int] | None = None
         self._rest = b""
-        self._zstd = zstd_module() if path.name.endswith(".zst") else None
+        self._zstd = zstd_module() if is_packed(path) else None
         self._frame: Any = None  # the frame that is being unpacked
         self.problem = ""  # what is wrong with the end of a packed file, or not yet right
         self._journal = _Journal(path.with_name(f"{path.name}.journal"))

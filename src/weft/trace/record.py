@@ -120,6 +120,8 @@ def _response(
         return _event_frames(body, keep, own, notes)
     if kind in _NDJSON:
         return _json_lines(body, keep, own, notes), b'"done":' in body and not _is_ended(body)
+    if ":streamGenerateContent" in meta.path and meta.status < 300 and (array := _elements(body)) is not None:
+        return array
     if (read := _json(body)) is not None:
         return read[0], False
     if asks_stream and meta.status < 300 and "json" not in kind:
@@ -185,6 +187,26 @@ def _json_lines(body: bytes, keep: Keep | None, own: dict[str, Any], notes: list
                 return _lines(body, keep, own, notes)
             events.append(read[0])
     return b'{"stream":true,"framing":"ndjson","events":[' + b",".join(events) + b"]}"
+
+
+def _elements(body: bytes) -> tuple[bytes, bool] | None:
+    """Give the elements of a stream that is one JSON array, as Gemini's is without `alt=sse`; None if it is none."""
+    from weft.wire import parser_for  # noqa: PLC0415 - few recordings need it
+
+    if body.lstrip()[:1] != b"[":
+        return None
+    parser = parser_for("json_array")
+    try:
+        frames = [*parser.feed(body), *parser.close()]
+    except WireError:
+        return None
+    read = [_json(frame.data) for frame in frames if not frame.truncated]
+    events = [each[0] for each in read if each is not None]
+    if len(events) < len(read):
+        return None
+    rest = [frame.data.decode("utf-8", "replace") for frame in frames if frame.truncated]  # where it was cut off
+    after = b',"rest":' + _dumps(rest[0]) if rest else b""
+    return b'{"stream":true,"framing":"json_array","events":[' + b",".join(events) + b"]" + after + b"}", bool(rest)
 
 
 def _event_frames(body: bytes, keep: Keep | None, own: dict[str, Any], notes: list[str]) -> tuple[bytes, bool]:

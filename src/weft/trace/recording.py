@@ -20,6 +20,7 @@ from weft.store import Exchanges, FrameStore, SessionRow
 from weft.threads import Store
 from weft.trace.cooked import Cooked, CookedRequest, Place, Problem
 from weft.trace.cooker import Cooker
+from weft.trace.decoding import is_packed
 from weft.trace.following import FileFollower
 from weft.trace.keeping import find_exchange, find_session
 from weft.trace.records import read_records
@@ -121,7 +122,7 @@ class TraceFile(Recording):
         """Look at one file."""
         super().__init__(os.fspath(path), format=format, links=links)
         self.path = Path(path)
-        self._follower = FileFollower(self.path) if self.path.name.endswith(".zst") else None
+        self._follower = FileFollower(self.path) if is_packed(self.path) else None
         self._next = 0  # where what is not read yet begins
         self._count = 0
         self._spool: IO[bytes] | None = None  # lines of a file in which they have no place of their own

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, TypeAlias
 from weft.errors import UsageError
 from weft.jsontext import dumps, loads
 from weft.trace.cooked import Place, Problem
-from weft.trace.decoding import zstd_module
+from weft.trace.decoding import ZSTD, zstd_module
 from weft.trace.opening import recover_file
 
 __all__ = ["Source", "files_in", "read_records"]
@@ -27,7 +27,6 @@ Report: TypeAlias = Callable[[Problem], object]
 _ENDINGS = (".jsonl", ".ndjson", ".json", ".jsonl.zst", ".ndjson.zst", ".json.zst")
 _BUFFER = 1 << 20  # an agent's line is a hundred kilobytes; the default buffer would take sixteen steps for each
 _COOKED = frozenset({"messages", "tools", "requests"})
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"  # editors of one system put it at the beginning of a file; it is no part of a record
 
 
@@ -79,7 +78,7 @@ def _of_file(path: Path, report: Report, *, is_listed: bool, offset: int) -> Ite
 
 def _of_stream(given: BinaryIO, name: str, report: Report, *, is_listed: bool = True) -> Iterator[tuple[Place, bytes]]:
     file: Any = given if hasattr(given, "peek") else io.BufferedReader(given, _BUFFER)
-    if file.peek(4)[:4] == _ZSTD:
+    if file.peek(len(ZSTD))[: len(ZSTD)] == ZSTD:
         file = _Unpacked(zstd_module(), file)
     first = _first_line(file, name, report)
     text = first.removeprefix(_BOM).lstrip()
@@ -123,16 +122,15 @@ class _Unpacked:
 
 def _first_line(file: BinaryIO, name: str, report: Report) -> bytes:
     """Read up to the end of the first line that is not blank."""
-    read = b""
+    read: list[bytes] = []
     try:
-        while not read.strip():
-            line = file.readline()
-            if not line:
+        while line := file.readline():
+            read.append(line)
+            if not line.isspace():
                 break
-            read += line
     except EOFError as problem:
         report(Problem(Place(name, 1), f"cut off: {problem}", torn=True))
-    return read
+    return b"".join(read)
 
 
 def _of_value(
@@ -149,7 +147,8 @@ def _of_value(
         for number, each in enumerate(value, 1):
             yield Place(name, number), dumps(each)
     elif is_listed or not (isinstance(value, dict) and value.keys() >= _COOKED):  # a folder may hold what was cooked
-        yield Place(name, 1, 0, len(text)), dumps(value)
+        mark = len(_BOM) if text.startswith(_BOM) else 0
+        yield Place(name, 1, mark, len(text) - mark), dumps(value)
 
 
 def _lines(file: BinaryIO, name: str, report: Report, first: bytes, offset: int) -> Iterator[tuple[Place, bytes]]:
@@ -182,8 +181,7 @@ def _lines(file: BinaryIO, name: str, report: Report, first: bytes, offset: int)
 
 
 def _chain(first: bytes, file: BinaryIO) -> Iterator[bytes]:
-    if first:
-        yield from first.splitlines(keepends=True) if first.count(b"\n") > 1 else (first,)
+    yield from io.BytesIO(first)
     yield from file
 
 

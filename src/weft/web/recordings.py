@@ -24,6 +24,7 @@ from weft.trace import (
     dialect_of,
     error_of,
     find_pictures,
+    is_packed,
     stop_reason_of,
     token_counts,
     usage_of,
@@ -54,7 +55,7 @@ _CACHE_APART = frozenset({"anthropic", "bedrock"})  # whose count of a prompt le
 def open_recorded(source_id: str, path: Path, *, price: Pricing | None = None) -> Source:
     """Open a trace or a cooked file, told apart by what is in it [C-13, C-15]."""
     with open(open_regular(path), "rb") as file:
-        if path.name.endswith(".zst"):
+        if is_packed(path):
             return RecordedSource(source_id, path.name, PackedReel(path), price=price)
         head = file.read(_LOOK)
         is_all = len(head) < _LOOK
