@@ -210,3 +210,17 @@ def test_a_receiver_that_refuses_is_told_of() -> None:
 
         with pytest.raises(StoreError, match="could not be sent"):
             exporter.send([GenAiSpan("chat", 1, 1, 0, 0)])
+
+
+def test_an_address_is_named_without_what_it_holds_of_secrets() -> None:
+    """K-01: a password before the host and a token in the query stay out of what is said."""
+    with receiving(status=400) as receiver:
+        address = f"{receiver.url.replace('://', '://me:hunter2@')}/v1/traces?token=t0psecret/v1/traces"
+
+        with pytest.raises(StoreError) as caught:
+            OtlpExporter(address).send([GenAiSpan("chat", 1, 1, 0, 0)])
+
+    said = str(caught.value)
+    assert f"sent to {receiver.url}/v1/traces\n" in said
+    assert "hunter2" not in said
+    assert "t0psecret" not in said

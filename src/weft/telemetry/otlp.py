@@ -49,12 +49,18 @@ class OtlpExporter:
 
         if self._exporter.export(batch) is not SpanExportResult.SUCCESS:
             where = self.endpoint or getattr(self._exporter, "_endpoint", "where OTEL_EXPORTER_OTLP_ENDPOINT says")
-            raise StoreError(f"spans could not be sent to {where}\n  is a receiver listening there?")
+            raise StoreError(f"spans could not be sent to {_public(str(where))}\n  is a receiver listening there?")
         return len(batch)
 
     def close(self) -> None:
         """Let go of the connection."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+
+def _public(address: str) -> str:
+    """Leave off what an address may hold of secrets: a password before the host, a token in the query [K-01]."""
+    before, _, host = address.partition("?")[0].rpartition("@")
+    return f"{before.partition('://')[0]}://{host}" if before else host
 
 
 class OtlpSink:
