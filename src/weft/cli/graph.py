@@ -7,14 +7,11 @@ lane. So a thousand branches from one turn take two lanes, not a thousand.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import click
 
-if TYPE_CHECKING:
-    from weft.threads import TreeNode
-
-__all__ = ["draw"]
+__all__ = ["Node", "draw"]
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _LINES = {
@@ -37,8 +34,22 @@ _REMEMBERED = 1000
 _COLOURS = ("blue", "magenta", "cyan", "green", "red", "yellow")
 
 
+class Node(Protocol):
+    """What is drawn: a turn or a request, and those it continues."""
+
+    @property
+    def id(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def parents(self) -> Sequence[str]:
+        """Those it continues."""
+        ...
+
+
 def draw(
-    nodes: Iterable[TreeNode], *, plain: bool = False, coloured: bool = True, roots: Container[str] = ()
+    nodes: Iterable[Node], *, plain: bool = False, coloured: bool = True, roots: Container[str] = ()
 ) -> Iterator[tuple[str, str | None]]:
     """Give rows from the top down: (drawing, id of the turn on it), or no id where lanes only fork or join.
 

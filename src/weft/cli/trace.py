@@ -94,7 +94,7 @@ def _drawn(
     else:
         nodes = _nodes(requests)
         roots = {node.id for node, each in zip(nodes, requests, strict=True) if each.parent_id is None}
-        rows = draw(nodes[::-1], plain=not _knows_lines(), coloured=coloured(), roots=roots)  # type: ignore[arg-type]
+        rows = draw(nodes[::-1], plain=not _knows_lines(), coloured=coloured(), roots=roots)
     for drawing, place in rows:
         if place is None:
             yield drawing.rstrip()

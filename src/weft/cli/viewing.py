@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.providers import Registry
     from weft.threads import Store, Turn
     from weft.tools import Decision, Question
-    from weft.web import Asked, Request, RunChoices, Verdict
+    from weft.web import Asked, Request, RunChoices, ToolServer, Verdict
 
 __all__ = ["chat_opener", "choices_of", "planner", "pricing"]
 
@@ -132,8 +132,8 @@ def choices_of(store: Store) -> Callable[[], RunChoices]:
         others = [_provider(registry, f"{name}/", name, "", is_pointer=False) for name in registry.table]
         others.sort(key=lambda each: not each["has_key"])
         table = _servers(lambda _line: None)
-        servers = [{"name": each.name, "shown": each.shown()} for each in table.servers.values()]
-        return {"providers": [*pointers, *others], "servers": servers}  # type: ignore[typeddict-item]
+        servers: list[ToolServer] = [{"name": each.name, "shown": each.shown()} for each in table.servers.values()]
+        return {"providers": [*pointers, *others], "servers": servers}
 
     return choices
 

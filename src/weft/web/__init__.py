@@ -14,6 +14,7 @@ from weft.errors import UsageError
 if TYPE_CHECKING:
     from weft.web.app import create_app as create_app
     from weft.web.contract import RunChoices as RunChoices
+    from weft.web.contract import ToolServer as ToolServer
     from weft.web.copying import Request as Request
     from weft.web.recordings import RecordedSource as RecordedSource
     from weft.web.recordings import open_recorded as open_recorded
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 # Module: the names it gives. Whoever adds a name adds it above, too, for the type checker.
 _MODULES = {
     "weft.web.app": ("create_app",),
-    "weft.web.contract": ("RunChoices",),
+    "weft.web.contract": ("RunChoices", "ToolServer"),
     "weft.web.copying": ("Request",),
     "weft.web.recordings": ("RecordedSource", "open_recorded"),
     "weft.web.runs": ("Asked", "Runs", "Verdict"),
